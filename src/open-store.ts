@@ -14,7 +14,7 @@ import type { Store } from './store/store.ts';
 
 /**
  * The options of `ConnectOptions` apply to the address of a server, the others to a directory. A database takes
- * `create`, `clock`, `cacheBytes`, `connections` and `maxPayloadBytes`.
+ * `create`, `clock`, `cacheBytes`, `connections`, `search` and `maxPayloadBytes`.
  */
 export interface OpenOptions extends ConnectOptions {
   /** `'unsafe'` answers before the disk has the bytes: a power cut can lose the last commits. */
@@ -156,8 +156,20 @@ export async function openDatabase(url: string, options: OpenOptions): Promise<S
     ...(connections !== undefined && { connections }),
     ...(cacheBytes !== undefined && { cacheBytes }),
   });
-  return createStore(engine, {
-    queues: { database: engine.database },
+  const { database } = engine;
+  const queues = { database };
+  const { indexInDatabase } = await import('./search/postgres/index-place.ts');
+  const search = new SearchKeeper({
+    engine,
+    clock,
+    folder: undefined,
+    queues,
+    place: indexInDatabase(database),
+    settings: options.search,
+  });
+  return createStore(search.engine, {
+    queues,
+    search,
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
     ...(clock !== undefined && { clock }),
   });

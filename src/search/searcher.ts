@@ -68,7 +68,7 @@ export class Searcher implements Search {
   /** The store may have changed in ways that no commit reports. */
   async renew(): Promise<void> {
     this.#indexer.missAll();
-    await this.#indexer.round();
+    await this.#indexer.catchUp(Infinity);
   }
 
   /** Takes what was erased from the index and from its bytes. Rejects when that cannot be. */

@@ -21,8 +21,19 @@ export async function openServed(place: string, settings: boolean = true): Promi
   if (parsePlace(place).kind === 'database') {
     // Loaded only here: few servers have a database.
     const { openPostgresEngine } = await import('../engine/postgres/postgres-engine.ts');
-    const engine = await openPostgresEngine(place);
-    const store = createStore(engine, { queues: { database: engine.database }, served: true });
+    const { indexInDatabase } = await import('../search/postgres/index-place.ts');
+    const opened = await openPostgresEngine(place);
+    const { database } = opened;
+    const queues = { database };
+    const search = new SearchKeeper({
+      engine: opened,
+      folder: undefined,
+      queues,
+      place: indexInDatabase(database),
+      settings,
+    });
+    const { engine } = search;
+    const store = createStore(engine, { queues, search, served: true });
     return { engine, store, name: nameOfPlace(place), folder: undefined };
   }
   const folder = resolve(place);

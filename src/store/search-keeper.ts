@@ -17,13 +17,11 @@ import { createQueuesAt, type QueuesPlace } from './kinds.ts';
 // Search for a process that keeps the data. Nothing is loaded and nothing is made before the first search. From then on
 // the index is there, and whoever keeps the data keeps it up.
 // Invariants
-// - An erasure is noted in the index before it begins and struck out when the index has forgotten. An index with such a
-//   note, left by a process that died, is made again: nobody knows what is in it.
+// - An erasure is noted in the index before it begins and struck out when the index has forgotten.
 // - An index that cannot forget is removed.
 
 /** An index that is there is opened this long after the store, so that short commands do not pay for it. */
 const BEGIN_MS = 300;
-const ERASING = 'erasing';
 
 export interface SearchHome {
   readonly engine: Engine;
@@ -49,6 +47,8 @@ export class SearchKeeper implements Search, Forgetting {
   readonly #timer: NodeJS.Timeout | undefined;
   #opened: Promise<Opened> | undefined;
   #erasing = 0;
+  /** Notes and strikes of erasures, one after the other. */
+  #noting: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(home: SearchHome) {
@@ -72,7 +72,15 @@ export class SearchKeeper implements Search, Forgetting {
     const opened = await this.#ifThere();
     if (opened === undefined) return this.#removeIfOff();
     this.#erasing += 1;
-    if (this.#erasing === 1) await opened.index.keepState(ERASING, 'yes');
+    if (this.#erasing === 1) {
+      this.#noting = this.#noting.catch(() => undefined).then(() => opened.index.noteErasure());
+    }
+    try {
+      await this.#noting;
+    } catch (error) {
+      this.#erasing -= 1;
+      throw error;
+    }
   }
 
   async end(erased: { readonly blob?: string; readonly collected?: true }): Promise<void> {
@@ -82,11 +90,18 @@ export class SearchKeeper implements Search, Forgetting {
       if (erased.collected === true) await searcher.forgetCollected();
       else await searcher.forget(erased.blob);
     } catch {
-      // Without the index there is nothing of the erased text in it.
-      await index.reset();
+      // Without the index there is nothing of the erased text in it. If even that fails, the note stays.
+      await index.reset().catch((error: unknown) => {
+        this.#erasing -= 1;
+        throw error;
+      });
     }
     this.#erasing -= 1;
-    if (this.#erasing === 0) await index.keepState(ERASING, '');
+    if (this.#erasing > 0) return;
+    this.#noting = this.#noting.then(() =>
+      this.#erasing === 0 ? index.strikeErasure() : undefined,
+    );
+    await this.#noting;
   }
 
   async renew(): Promise<void> {
@@ -138,7 +153,6 @@ export class SearchKeeper implements Search, Forgetting {
       import('../search/index/read-texts.ts'),
     ]);
     const index = await place.open(fingerprintOf(extractors));
-    if ((await index.getState(ERASING)) === 'yes') await index.reset();
     const owned = await createQueuesAt(queues);
     const sources = textSources({ engine, clock, folder, queues: owned });
     const searcher = new Searcher({
@@ -159,8 +173,9 @@ export class SearchKeeper implements Search, Forgetting {
   }
 }
 
-/** Other extractors find other texts, so the index is made again. */
+/** Other extractors find other texts, so the index is made again. Empty where there are none. */
 function fingerprintOf(extractors: NonNullable<SearchSettings['extractors']>): string {
+  if (Object.keys(extractors).length === 0) return '';
   const parts = Object.entries(extractors).map(
     ([type, extractor]) => `${type} ${String(extractor)}`,
   );

@@ -1,3 +1,4 @@
+import type { Progress } from '../../engine/progress.ts';
 import type { TextMarks } from '../../engine/texts.ts';
 import type { Condition, Phrase, Term } from '../query/query.ts';
 import type { Facets } from './search.ts';
@@ -32,6 +33,8 @@ export interface IndexPage {
   readonly source: string;
   readonly changes: readonly IndexChange[];
   readonly marks: readonly (readonly [thread: string, mark: string | undefined])[];
+  /** How far the source is read behind this page, for others who wait. */
+  readonly progress: { readonly done: number; readonly total: number };
 }
 
 /** The place behind the last hit of a page: pages after it begin there. */
@@ -96,20 +99,52 @@ export interface Fork {
 export interface IndexPlace {
   /** True when an index was begun. */
   exists(): Promise<boolean>;
-  /** `fingerprint` tells one way of reading texts from another: an index of another one is begun again. */
+  /**
+   * `fingerprint` tells one way of reading texts from another: an index of another one is begun again. It is empty for
+   * the way that is built in.
+   */
   open(fingerprint: string): Promise<KeptIndex>;
   remove(): Promise<void>;
 }
 
-/** An index with a few facts about itself. */
+/**
+ * An index that remembers erasures. One that was left with such a note by a process that died is begun again: nobody
+ * knows what is in it.
+ */
 export interface KeptIndex extends SearchIndex {
-  getState(name: string): Promise<string | undefined>;
-  /** On the disk when it resolves. */
-  keepState(name: string, value: string): Promise<void>;
+  /** Notes that something is about to be erased. On the disk when it resolves. */
+  noteErasure(): Promise<void>;
+  /** Strikes out the note: the index has forgotten. */
+  strikeErasure(): Promise<void>;
+}
+
+/** Where several processes share an index, one of them changes it at a time. */
+export interface HoldWish {
+  /** True for an erasure: whoever holds the index for a long work is asked to let go. May become true meanwhile. */
+  readonly isUrgent: () => boolean;
+  /** Ends the wait, and `hold` rejects with CLOSED. */
+  readonly signal: AbortSignal;
+  /** Told how far the holder is. */
+  readonly waiting?: Progress;
+}
+
+export interface Held {
+  /** True when the index was begun again since this process held it: everything must be looked at. */
+  readonly isNew: boolean;
+  /** True when an erasure of another process waits: the work may stop at any page, and goes on later. */
+  readonly isWanted: boolean;
 }
 
 export interface SearchIndex {
-  /** Returns the number of rows that left the index. */
+  /**
+   * Runs `work` while no other process changes the index. It returns true when the index then knows everything that
+   * was committed before `work` began. Resolves with the same, and with false where this process may not fill the
+   * index.
+   */
+  hold(wish: HoldWish, work: (held: Held) => Promise<boolean>): Promise<boolean>;
+  /** True when there may be something new to read. */
+  isBehind(): Promise<boolean>;
+  /** Returns the number of rows that left the index. Only within `hold`. */
   apply(page: IndexPage): Promise<number>;
   marks(source: string): TextMarks;
   pick(request: PickRequest): Promise<Picks>;

@@ -1,6 +1,8 @@
 import type { TextMarks } from '../../engine/texts.ts';
 import type {
   Fork,
+  Held,
+  HoldWish,
   IndexPage,
   KeptIndex,
   PickRequest,
@@ -18,6 +20,9 @@ import { removeSearchFiles } from './index-place.ts';
 
 const EMPTY: Picks = { upTo: 0, picked: [], more: false, matches: 0, ranked: 'all' };
 
+/** The state that says that something is being erased. */
+const ERASING = 'erasing';
+
 /** Result codes and names that say that the file is at fault. */
 const DAMAGED = /^SQLITE_(?:CORRUPT|NOTADB|SCHEMA|MISMATCH)|^WrongVersion$/;
 
@@ -34,6 +39,15 @@ export class FilesIndex implements KeptIndex {
     this.#fingerprint = fingerprint;
     this.#writer = new Desk('write', path);
     this.#reader = new Desk('read', path);
+  }
+
+  /** Only the owner of the folder has the file open. */
+  hold(_: HoldWish, work: (held: Held) => Promise<boolean>): Promise<boolean> {
+    return work({ isNew: false, isWanted: false });
+  }
+
+  isBehind(): Promise<boolean> {
+    return Promise.resolve(true);
   }
 
   apply(page: IndexPage): Promise<number> {
@@ -78,13 +92,12 @@ export class FilesIndex implements KeptIndex {
     return this.#write(() => this.#writer.call('purge'));
   }
 
-  getState(name: string): Promise<string | undefined> {
-    return this.#write(() => this.#writer.call('state', name));
+  noteErasure(): Promise<void> {
+    return this.#write(() => this.#writer.call('keepState', ERASING, 'yes'));
   }
 
-  /** On the disk when it resolves. */
-  keepState(name: string, value: string): Promise<void> {
-    return this.#write(() => this.#writer.call('keepState', name, value));
+  strikeErasure(): Promise<void> {
+    return this.#write(() => this.#writer.call('keepState', ERASING, ''));
   }
 
   async reset(): Promise<void> {
@@ -129,7 +142,8 @@ export class FilesIndex implements KeptIndex {
   async #prepare(): Promise<void> {
     try {
       const known = await this.#writer.call('state', 'texts');
-      if (known === this.#fingerprint) return;
+      const isDoubtful = (await this.#writer.call('state', ERASING)) === 'yes';
+      if (known === this.#fingerprint && !isDoubtful) return;
       if (known !== undefined) await this.#begin();
     } catch (error) {
       if (!isDamage(error)) throw error;

@@ -7,8 +7,12 @@ import type { IndexedText } from '../contract/search-index.ts';
 // short ones. All words of a query must stand in one piece. Pieces overlap, so that no phrase falls between two.
 
 /** About 25 KB of English. PostgreSQL keeps no positions from 16,384 on. */
-export const PIECE_PARTS = 4096;
+const PIECE_PARTS = 4096;
 const OVERLAP_PARTS = 64;
+/** PostgreSQL keeps no more places of one token. */
+const TOKEN_PLACES = 255;
+/** A row of PostgreSQL takes 1 MB of tokens. A unit takes up to three bytes, as a part and once more in a whole. */
+const PIECE_UNITS = 131_072;
 
 export interface Piece {
   readonly parts: readonly string[];
@@ -17,19 +21,39 @@ export interface Piece {
 }
 
 export function cutPieces(texts: readonly string[]): Piece[] {
-  const tokens: Tokens = { parts: [], wholes: [] };
+  const wholeEnds: number[] = [];
+  const tokens: Tokens = { parts: [], wholes: [], wholeEnds };
   for (const text of texts) tokenize(text, tokens);
   const { parts, wholes } = tokens;
-  if (parts.length <= PIECE_PARTS) return parts.length === 0 ? [] : [toPiece(parts, wholes)];
+  if (parts.length === 0) return [];
   const pieces: Piece[] = [];
-  const step = PIECE_PARTS - OVERLAP_PARTS;
-  const count = Math.ceil((parts.length - OVERLAP_PARTS) / step);
-  for (let at = 0; at < count; at += 1) {
-    const from = Math.floor((at * wholes.length) / count);
-    const to = Math.floor(((at + 1) * wholes.length) / count);
-    pieces.push(toPiece(parts.slice(at * step, at * step + PIECE_PARTS), wholes.slice(from, to)));
+  for (let from = 0, firstWhole = 0; ;) {
+    const to = endOfPiece(parts, from);
+    if (from === 0 && to === parts.length) return [toPiece(parts, wholes)];
+    const own: string[] = [];
+    while ((wholeEnds[firstWhole] ?? Infinity) <= from) firstWhole += 1;
+    for (let at = firstWhole; (wholeEnds[at] ?? Infinity) <= to; at += 1)
+      own.push(wholes[at] ?? '');
+    pieces.push(toPiece(parts.slice(from, to), own));
+    if (to === parts.length) return pieces;
+    from = to - OVERLAP_PARTS;
   }
-  return pieces;
+}
+
+/** A piece always has more parts than pieces share. */
+function endOfPiece(parts: readonly string[], from: number): number {
+  const most = Math.min(parts.length, from + PIECE_PARTS);
+  if (most - from <= TOKEN_PLACES) return most;
+  const places = new Map<string, number>();
+  let units = 0;
+  for (let at = from; at < most; at += 1) {
+    const part = parts[at] ?? '';
+    const before = places.get(part) ?? 0;
+    units += part.length;
+    if (before >= TOKEN_PLACES || units > PIECE_UNITS) return at;
+    places.set(part, before + 1);
+  }
+  return most;
 }
 
 function toPiece(parts: readonly string[], wholes: readonly string[]): Piece {

@@ -1,14 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isQuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { Engine, Progress } from '../../engine/engine.ts';
-import type { TextMarks, TextSource } from '../../engine/texts.ts';
+import type { TextMarks, TextPage, TextSource } from '../../engine/texts.ts';
 import { toIndexChange, type ReadText } from './read-texts.ts';
-import type { IndexChange, IndexPage, SearchIndex } from '../contract/search-index.ts';
+import type { Held, IndexChange, IndexPage, SearchIndex } from '../contract/search-index.ts';
 
 // Keeps an index up with its threads. A commit only wakes the indexer, which then reads what is new, page by page.
 // Invariants
-// - One round runs at a time, and one page is written while the next is read: memory holds two pages.
+// - One round runs at a time, over all processes that share the index. One page is written while the next is read:
+//   memory holds two pages.
 // - A round that begins after a commit finds it. So whoever waits for a round that began after his call reads his own
 //   writes.
 // - A failure never reaches a commit. The round ends, and the next one goes on where the index is.
@@ -39,11 +40,15 @@ export class Indexer {
   #stop: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #purging: NodeJS.Timeout | undefined;
-  /** The round under way, and the one that begins after it. */
-  #round: Promise<void> | undefined;
-  #next: Promise<void> | undefined;
+  /** The round under way, and the one that begins after it. They resolve with true when the index is up to date. */
+  #round: Promise<boolean> | undefined;
+  #next: Promise<boolean> | undefined;
+  /** Callers that wait for the next round because of an erasure. */
+  #urgent = 0;
   #left = false;
-  #closed = false;
+  /** True when the last round stopped for an erasure of another process. */
+  #wasCut = false;
+  readonly #closing = new AbortController();
   #at: Omit<IndexProgress, 'upToDate'> = { done: 0, total: 0 };
   readonly #listeners = new Set<Progress>();
 
@@ -53,7 +58,7 @@ export class Indexer {
 
   /** Begins to listen. From here on the index keeps up by itself. */
   start(): void {
-    if (this.#stop !== undefined || this.#closed) return;
+    if (this.#stop !== undefined || this.#closing.signal.aborted) return;
     const { engine, sources } = this.#parts;
     const hear = (change: Change): void => {
       for (const source of sources) source.hear(change);
@@ -81,27 +86,39 @@ export class Indexer {
       if (Number.isFinite(waitMs)) timer = setTimeout(() => resolve('late'), waitMs);
     });
     try {
-      const round = this.#nextRound().then(
-        () => 'done' as const,
-        () => 'late' as const,
-      );
+      const round = this.#nextRound().catch(() => false);
       const result = await Promise.race([round, timeUp]);
-      return { upToDate: result === 'done', ...this.#at };
+      return { upToDate: result === true, ...this.#at };
     } finally {
       clearTimeout(timer);
       if (progress !== undefined) this.#listeners.delete(progress);
     }
   }
 
-  /** As `catchUp`, without a bound, and rejects where that cannot be. */
+  /** As `catchUp`, for an erasure: without a bound, before the work of others, and rejects where that cannot be. */
   async round(): Promise<void> {
     this.start();
-    await this.#nextRound();
+    this.#urgent += 1;
+    try {
+      if (await this.#nextRound()) return;
+    } finally {
+      this.#urgent -= 1;
+    }
+    throw new QuipuError('UNAVAILABLE', 'another process keeps the search index up', {
+      what: 'search index',
+    });
   }
 
   /** Writes changes that no source reports. */
   async remove(source: string, changes: readonly IndexChange[]): Promise<void> {
-    if (changes.length > 0) await this.#apply({ source, changes, marks: [] });
+    if (changes.length === 0) return;
+    await this.#hold(
+      () => true,
+      async () => {
+        await this.#apply({ source, changes, marks: [], progress: this.#at });
+        return true;
+      },
+    );
   }
 
   async purge(): Promise<void> {
@@ -113,7 +130,7 @@ export class Indexer {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.#stop?.();
     clearTimeout(this.#timer);
     clearTimeout(this.#purging);
@@ -122,50 +139,77 @@ export class Indexer {
   }
 
   #wake(afterMs: number): void {
-    if (this.#timer !== undefined || this.#closed) return;
+    if (this.#timer !== undefined || this.#closing.signal.aborted) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#nextRound().catch(() => this.#wake(RETRY_MS));
+      this.#roundIfBehind().catch(() => this.#wake(RETRY_MS));
     }, afterMs);
     this.#timer.unref();
   }
 
+  async #roundIfBehind(): Promise<void> {
+    if (await this.#parts.index.isBehind()) await this.#nextRound();
+  }
+
   /** A round that has not begun yet: callers that come meanwhile share it. */
-  #nextRound(): Promise<void> {
+  #nextRound(): Promise<boolean> {
     this.#next ??= this.#runNext();
     return this.#next;
   }
 
-  async #runNext(): Promise<void> {
+  async #runNext(): Promise<boolean> {
     await this.#round?.catch(() => undefined);
-    this.#next = undefined;
-    this.#round = this.#run();
+    let round: Promise<boolean> | undefined;
     try {
-      await this.#round;
+      const isDone = await this.#hold(
+        () => this.#urgent > 0,
+        (held) => {
+          // It begins here: whoever comes now needs another one.
+          this.#next = undefined;
+          round = this.#run(held);
+          this.#round = round;
+          return round;
+        },
+      );
+      if (isDone || !this.#wasCut) return isDone;
     } finally {
-      this.#round = undefined;
+      if (round === undefined) this.#next = undefined;
+      else if (this.#round === round) this.#round = undefined;
     }
+    return this.#nextRound();
   }
 
-  async #run(): Promise<void> {
+  #hold(isUrgent: () => boolean, work: (held: Held) => Promise<boolean>): Promise<boolean> {
+    const waiting: Progress = (done, total, what) => this.#tell(done, total, what);
+    return this.#parts.index.hold({ isUrgent, signal: this.#closing.signal, waiting }, work);
+  }
+
+  async #run(held: Held): Promise<boolean> {
+    this.#wasCut = false;
+    if (held.isNew) this.missAll();
     for (const source of this.#parts.sources) {
-      if (this.#closed) return;
+      if (this.#closing.signal.aborted) return false;
       try {
-        await this.#read(source);
+        await this.#read(source, held);
       } catch (error) {
         // Whatever was noted for this reading is looked for again.
         source.miss();
         if (!isQuipuError(error, 'CLOSED')) throw error;
-        return;
+        return false;
       }
+      if (!held.isWanted) continue;
+      source.miss();
+      this.#wasCut = true;
+      return false;
     }
-    if (this.#left && this.#purging === undefined && !this.#closed) {
+    if (this.#left && this.#purging === undefined && !this.#closing.signal.aborted) {
       this.#purging = setTimeout(() => void this.purge().catch(() => undefined), PURGE_MS);
       this.#purging.unref();
     }
+    return true;
   }
 
-  async #read(source: TextSource): Promise<void> {
+  async #read(source: TextSource, held: Held): Promise<void> {
     const { index, readText } = this.#parts;
     const batch = new PageWriter(source.kind, (page) => this.#apply(page));
     const marks = batch.marksOf(index.marks(source.kind));
@@ -173,9 +217,9 @@ export class Indexer {
       for (const change of page.changes) {
         batch.add(toIndexChange(source.kind, change, readText));
       }
-      await batch.mark(page.marks);
+      await batch.mark(page);
       this.#tell(page.done, page.total, source.kind);
-      if (this.#closed) break;
+      if (this.#closing.signal.aborted || held.isWanted) break;
       await nextTurn();
     }
     await batch.flush();
@@ -198,6 +242,7 @@ class PageWriter {
   #changes: IndexChange[] = [];
   #marks = new Map<string, string | undefined>();
   #chars = 0;
+  #progress: IndexPage['progress'] = { done: 0, total: 0 };
   #writing: Promise<void> = Promise.resolve();
 
   constructor(source: string, apply: (page: IndexPage) => Promise<void>) {
@@ -230,8 +275,9 @@ class PageWriter {
     if ('put' in change) for (const text of change.put.texts) this.#chars += text.length;
   }
 
-  async mark(marks: IndexPage['marks']): Promise<void> {
+  async mark({ marks, done, total }: TextPage): Promise<void> {
     for (const [thread, mark] of marks) this.#marks.set(thread, mark);
+    this.#progress = { done, total };
     if (this.#changes.length >= PAGE_DOCS || this.#chars >= PAGE_CHARS) await this.#send();
   }
 
@@ -244,7 +290,12 @@ class PageWriter {
   async #send(): Promise<void> {
     await this.#writing;
     if (this.#changes.length === 0 && this.#marks.size === 0) return;
-    const page = { source: this.#source, changes: this.#changes, marks: [...this.#marks] };
+    const page = {
+      source: this.#source,
+      changes: this.#changes,
+      marks: [...this.#marks],
+      progress: this.#progress,
+    };
     this.#changes = [];
     this.#marks = new Map();
     this.#chars = 0;

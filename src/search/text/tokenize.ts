@@ -13,6 +13,8 @@
 export interface Tokens {
   readonly parts: string[];
   readonly wholes: string[];
+  /** If present: for each whole, the number of parts up to its end. */
+  readonly wholeEnds?: number[];
 }
 
 /** A part, and the place of its run of characters in the text. */
@@ -137,13 +139,14 @@ function addWhole(
   end: number,
   { into, first }: { readonly into: Tokens; readonly first: number },
 ): void {
-  const { parts, wholes } = into;
+  const { parts, wholes, wholeEnds } = into;
   if (parts.length === first) return;
   const whole = parts.length - first === 1 ? (parts[first] ?? '') : parts.slice(first).join('');
   if (whole.length > TOKEN_CHARS_MAX - 2) return;
-  if (parts.length - first > 1) wholes.push(whole);
   const ending = endingAt(text, end);
+  if (parts.length - first > 1) wholes.push(whole);
   if (ending !== '') wholes.push(whole + ending);
+  while (wholeEnds !== undefined && wholeEnds.length < wholes.length) wholeEnds.push(parts.length);
 }
 
 /** `++` or `#` at the end of a run, as in the names of languages. */

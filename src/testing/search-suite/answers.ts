@@ -151,6 +151,19 @@ export function answersSuite(target: SearchTarget): void {
       ).toEqual(turns.toSorted());
     });
 
+    it('find words in texts that are hard to keep', async () => {
+      const store = await openSearch(target);
+      const long = Array.from({ length: 3000 }, (_, n) => `${'ж'.repeat(120)}${n}`).join(' ');
+      const { turns } = await say(
+        store,
+        `${'the '.repeat(700)}last the needle`,
+        `${long} hay the needle`,
+      );
+      expect((await idsOf(store, '"the needle"')).toSorted()).toEqual(turns.toSorted());
+      expect(await idsOf(store, '"the the last the needle"')).toEqual([turns[0]]);
+      expect(await idsOf(store, `"${'ж'.repeat(120)}2999 hay the needle"`)).toEqual([turns[1]]);
+    });
+
     it.runIf(target.takesExtractors !== false)('use extractors of their own', async () => {
       const extractors = {
         'my.type': (value: unknown) => (value as { title: string }).title,

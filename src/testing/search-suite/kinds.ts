@@ -99,7 +99,8 @@ export function kindsSuite(target: SearchTarget): void {
 
     it.runIf(target.keepsSessions !== false)('has entries and outputs of sessions', async () => {
       const store = await openSearch(target);
-      const session = await store.sessions.create();
+      const folder = target.sessionFolder?.();
+      const session = await store.sessions.create(folder === undefined ? {} : { folder });
       const content = [{ type: 'text', text: 'open the gate' }];
       const entry = await session.append({ type: 'message', message: { role: 'user', content } });
       const saved = await session.saveArtifact('a creaking gate\n', 'bash');

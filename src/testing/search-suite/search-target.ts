@@ -14,6 +14,8 @@ export interface SearchTarget {
   readonly takesExtractors?: boolean;
   /** False where session files are kept away from the store. Default true. */
   readonly keepsSessions?: boolean;
+  /** A new folder for the files of a session, where the store has no place for them. */
+  sessionFolder?(): string;
   /** Opens a fresh and empty store. */
   open(opening?: SearchOpening): Promise<Store>;
   /** Returns every byte of the index, in pieces with names. Absent where they are out of reach. */
