@@ -1,7 +1,6 @@
-import { OverBounds, VALUE_BOUNDS } from '../../base/bounded-json.ts';
+import { checkValueBounds, type ValueHeader } from './value-bounds.ts';
 
-// A CBOR header claims a count before its elements come, and decoders allocate by it: nine bytes claim an array of
-// 2^64. This walk allocates one stack of `depth` numbers, whatever the bytes say.
+// Nine bytes of CBOR claim an array of 2^64.
 //
 // first byte: 3 bits of kind, 5 bits that are the argument or say where it is                       RFC 8949, 3
 // kind 0 1     integer                     nothing
@@ -17,39 +16,10 @@ const KIND = { bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
 
 /** Throws a plain Error when the bytes are cut short, or hold a value over `VALUE_BOUNDS`. */
 export function checkCborBounds(bytes: Uint8Array): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** The number of values still to come, for each open level. Infinity: until a break. */
-  const open: number[] = [1];
-  let at = 0;
-  let values = 0;
-  while (open.length > 0) {
-    const left = open.at(-1) ?? 0;
-    if (left === 0 || (left === Infinity && view.getUint8(at) === BREAK)) {
-      if (left > 0) at += 1;
-      open.pop();
-      continue;
-    }
-    open[open.length - 1] = left - 1;
-    values += 1;
-    if (values > VALUE_BOUNDS.values) throw new OverBounds('values');
-    const { body, children } = readHeader(view, at);
-    at += body;
-    // Each value to come takes at least a byte, as does a break.
-    const least = children === Infinity ? 1 : children;
-    if (at + least > bytes.length) throw new RangeError('it claims more than its bytes hold');
-    if (children === 0) continue;
-    if (open.length > VALUE_BOUNDS.depth) throw new OverBounds('depth');
-    open.push(children);
-  }
+  checkValueBounds(bytes, readHeader, BREAK);
 }
 
-/** The number of bytes of the header and of its own content, and the number of values that follow. */
-interface Header {
-  readonly body: number;
-  readonly children: number;
-}
-
-function readHeader(view: DataView, at: number): Header {
+function readHeader(view: DataView, at: number): ValueHeader {
   const first = view.getUint8(at);
   const kind = first >> 5;
   const { length, value } = readArgument(view, at, first & 0x1f);

@@ -1,7 +1,6 @@
-import { OverBounds, VALUE_BOUNDS } from '../../base/bounded-json.ts';
+import { checkValueBounds, type ValueHeader } from './value-bounds.ts';
 
-// A MessagePack header claims a count before its elements come, and decoders allocate by it: five bytes claim an
-// array of four billion. This walk allocates one stack of `depth` numbers, whatever the bytes say.
+// Five bytes of MessagePack claim an array of four billion.
 //
 // first byte   value                       behind it                              https://msgpack.org, spec.md
 // 00-7f e0-ff  small integer               nothing
@@ -20,37 +19,10 @@ import { OverBounds, VALUE_BOUNDS } from '../../base/bounded-json.ts';
 
 /** Throws a plain Error when the bytes are cut short, or hold a value over `VALUE_BOUNDS`. */
 export function checkMsgpackBounds(bytes: Uint8Array): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** The number of values still to come, for each open level. */
-  const open: number[] = [1];
-  let at = 0;
-  let values = 0;
-  while (open.length > 0) {
-    const left = open.at(-1) ?? 0;
-    if (left === 0) {
-      open.pop();
-      continue;
-    }
-    open[open.length - 1] = left - 1;
-    values += 1;
-    if (values > VALUE_BOUNDS.values) throw new OverBounds('values');
-    const { body, children } = readHeader(view, at);
-    at += body;
-    // Each value to come takes at least a byte.
-    if (at + children > bytes.length) throw new RangeError('it claims more than its bytes hold');
-    if (children === 0) continue;
-    if (open.length > VALUE_BOUNDS.depth) throw new OverBounds('depth');
-    open.push(children);
-  }
+  checkValueBounds(bytes, readHeader);
 }
 
-/** The number of bytes of the header and of its own content, and the number of values that follow. */
-interface Header {
-  readonly body: number;
-  readonly children: number;
-}
-
-function readHeader(view: DataView, at: number): Header {
+function readHeader(view: DataView, at: number): ValueHeader {
   const first = view.getUint8(at);
   if (first < 0x80 || first >= 0xe0) return leaf(1);
   if (first < 0x90) return { body: 1, children: 2 * (first & 0x0f) };
@@ -69,12 +41,12 @@ function readHeader(view: DataView, at: number): Header {
   return { body: 1 + size, children: first < 0xde ? count : 2 * count };
 }
 
-function leaf(body: number): Header {
+function leaf(body: number): ValueHeader {
   return { body, children: 0 };
 }
 
 /** Reads a length of 1, 2 or 4 bytes, `extra` bytes, and as many bytes as the length says. */
-function lengthed(view: DataView, at: number, power: number, extra: number): Header {
+function lengthed(view: DataView, at: number, power: number, extra: number): ValueHeader {
   const size = 2 ** power;
   const length =
     size === 1

@@ -2,7 +2,6 @@ import { basename, dirname } from 'node:path';
 import type { Block } from '../source/block.ts';
 import { at, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
-  RecordReader,
   Source,
   SourceFile,
   SourceRecord,
@@ -13,7 +12,7 @@ import type {
 import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 import { showBlocks } from './claude-blocks.ts';
-import { titleOf } from './shared.ts';
+import { readAlone, titleOf } from './shared.ts';
 
 // What ChatGPT and Claude.ai give people as "your data": `conversations.json`, one list of all conversations. Each is a
 // tree of messages. The export may be larger than memory, so its items are read one at a time.
@@ -49,11 +48,9 @@ export const claudeAi: Source = {
   show: showClaudeAi,
 };
 
-function createExport(
-  name: string,
-  title: string,
-  read: (value: SourceRecord['value']) => Chat | undefined,
-): Omit<Source, 'show'> {
+type ReadChat = (value: SourceRecord['value']) => Chat | undefined;
+
+function createExport(name: string, title: string, read: ReadChat): Omit<Source, 'show'> {
   return {
     name,
     title,
@@ -68,7 +65,7 @@ function createExport(
       }
     },
     isRecord: isObject,
-    read: () => new ExportReader(read),
+    read: () => readAlone((record) => takeChat(record, read)),
   };
 }
 
@@ -77,39 +74,22 @@ function toFile({ path, size, modifiedMs }: FoundFile): SourceFile {
   return { path, session, form: 'list', size, modifiedMs, details: {} };
 }
 
-class ExportReader implements RecordReader {
-  readonly heldFrom = undefined;
-  readonly #read: (value: SourceRecord['value']) => Chat | undefined;
-
-  constructor(read: (value: SourceRecord['value']) => Chat | undefined) {
-    this.#read = read;
-  }
-
-  save(): unknown {
-    return null;
-  }
-
-  end(): readonly Taken[] {
-    return [];
-  }
-
-  take({ value, raw }: SourceRecord): readonly Taken[] {
-    const chat = this.#read(value);
-    if (chat === undefined) return [{ do: 'aside', raw }];
-    const { id: session, title, startedAt, model, nodes, about } = chat;
-    const first = nodes.find(({ head }) => head?.role === 'user' && head.flags === undefined);
-    const details = given({
-      title: title === undefined ? undefined : { text: title, from: 'generated' as const },
-      startedAt,
-      model,
-    });
-    return [
-      { do: 'details', session, details },
-      ...titleOf(textOf(at(first?.value, 'text'))).map((item) => ({ ...item, session })),
-      { do: 'aside', session, raw: JSON.stringify(about) },
-      ...nodes.map((node) => toTaken(session, node)),
-    ];
-  }
+function takeChat({ value, raw }: SourceRecord, read: ReadChat): readonly Taken[] {
+  const chat = read(value);
+  if (chat === undefined) return [{ do: 'aside', raw }];
+  const { id: session, title, startedAt, model, nodes, about } = chat;
+  const first = nodes.find(({ head }) => head?.role === 'user' && head.flags === undefined);
+  const details = given({
+    title: title === undefined ? undefined : { text: title, from: 'generated' as const },
+    startedAt,
+    model,
+  });
+  return [
+    { do: 'details', session, details },
+    ...titleOf(textOf(at(first?.value, 'text'))).map((item) => ({ ...item, session })),
+    { do: 'aside', session, raw: JSON.stringify(about) },
+    ...nodes.map((node) => toTaken(session, node)),
+  ];
 }
 
 function toTaken(session: string, { id, parent, value, head }: ChatNode): Taken {

@@ -1,18 +1,11 @@
 import { basename } from 'node:path';
 import type { Block } from '../source/block.ts';
 import { at, given, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
-import type {
-  RecordReader,
-  Source,
-  SourceFile,
-  SourceRecord,
-  Taken,
-  TurnHead,
-} from '../source/source.ts';
+import type { Source, SourceFile, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 import { showBlocks } from './claude-blocks.ts';
-import { readUsage, titleOf } from './shared.ts';
+import { readAlone, readUsage, titleOf } from './shared.ts';
 
 // Plain formats, for histories of programs that have no source of their own: JSON Lines of messages, and the lines that
 // `quipu export --as jsonl` and `quipu context last --json` write. A file is a session.
@@ -50,7 +43,7 @@ function createLines(name: string, title: string, read: ReadLine): Omit<Source, 
       }
     },
     isRecord: isObject,
-    read: () => new LineReader(read),
+    read: () => readAlone((record) => takeLine(record, read)),
   };
 }
 
@@ -64,34 +57,17 @@ function toFile({ path, name, size, modifiedMs }: FoundFile): SourceFile {
   };
 }
 
-class LineReader implements RecordReader {
-  readonly heldFrom = undefined;
-  readonly #read: ReadLine;
-
-  constructor(read: ReadLine) {
-    this.#read = read;
-  }
-
-  save(): unknown {
-    return null;
-  }
-
-  end(): readonly Taken[] {
-    return [];
-  }
-
-  take({ value, raw }: SourceRecord): readonly Taken[] {
-    const { id, parent, head } = this.#read(value);
-    const said =
-      head.role === 'user' ? titleOf(textOf(at(value, 'content') ?? at(value, 'text'))) : [];
-    const details = given({ model: head.model, cwd: textAt(value, 'cwd') });
-    const known: Taken[] = Object.keys(details).length > 0 ? [{ do: 'details', details }] : [];
-    return [
-      ...known,
-      ...said,
-      { do: 'turn', what: 'message', parts: [{ id, raw, value }], parent, head },
-    ];
-  }
+function takeLine({ value, raw }: SourceRecord, read: ReadLine): readonly Taken[] {
+  const { id, parent, head } = read(value);
+  const said =
+    head.role === 'user' ? titleOf(textOf(at(value, 'content') ?? at(value, 'text'))) : [];
+  const details = given({ model: head.model, cwd: textAt(value, 'cwd') });
+  const known: Taken[] = Object.keys(details).length > 0 ? [{ do: 'details', details }] : [];
+  return [
+    ...known,
+    ...said,
+    { do: 'turn', what: 'message', parts: [{ id, raw, value }], parent, head },
+  ];
 }
 
 const ROLES = new Set(['user', 'assistant', 'tool', 'system']);

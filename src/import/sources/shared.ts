@@ -1,5 +1,5 @@
 import { countAt, isObject } from '../source/fields.ts';
-import type { Taken, Usage } from '../source/source.ts';
+import type { RecordReader, SourceRecord, Taken, Usage } from '../source/source.ts';
 
 // What several sources have in common.
 
@@ -22,4 +22,9 @@ export function titleOf(text: string): Taken[] {
     .slice(0, TITLE_CHARS)
     .join('');
   return cut === '' ? [] : [{ do: 'details', details: { title: { text: cut, from: 'text' } } }];
+}
+
+/** A reader for records that each tell everything about themselves. */
+export function readAlone(take: (record: SourceRecord) => readonly Taken[]): RecordReader {
+  return { heldFrom: undefined, save: () => null, end: () => [], take };
 }
