@@ -8,17 +8,17 @@ describe('openStore', () => {
     [{ cache_bytes: 1 }, 'unknown option "cache_bytes"; write cacheBytes'],
     [{ Create: true }, 'unknown option "Create"; write create'],
     [{ constructor: 1 }, 'unknown option "constructor"; known options are durability, create'],
-    [{ durability: 'fast' }, '"durability" is "safe" or "unsafe", got "fast"'],
-    [{ create: 'yes' }, '"create" is true or false, got "yes"'],
-    [{ clock: 5 }, '"clock" is a function'],
-    [{ share: 'no' }, '"share" is true or false, got "no"'],
+    [{ durability: 'fast' }, '"durability" must be "safe" or "unsafe", got "fast"'],
+    [{ create: 'yes' }, '"create" must be true or false, got "yes"'],
+    [{ clock: 5 }, '"clock" must be a function'],
+    [{ share: 'no' }, '"share" must be true or false, got "no"'],
     [{ exclusive: true }, 'unknown option "exclusive"; write share: false'],
-    [{ waitMs: -1 }, '"waitMs" is a whole number of at least 0, got -1'],
-    [{ cacheBytes: 10 }, '"cacheBytes" is a whole number of at least 1048576, got 10'],
+    [{ waitMs: -1 }, '"waitMs" must be a whole number of at least 0, got -1'],
+    [{ cacheBytes: 10 }, '"cacheBytes" must be a whole number of at least 1048576, got 10'],
     [{ timeout: 5 }, 'unknown option "timeout"; write timeoutMs'],
-    [{ timeoutMs: 0 }, '"timeoutMs" is a whole number of at least 1, got 0'],
-    [{ token: 5 }, '"token" is a text'],
-    [{ maxPayloadBytes: 1.5 }, '"maxPayloadBytes" is a whole number of at least 1, got 1.5'],
+    [{ timeoutMs: 0 }, '"timeoutMs" must be a whole number of at least 1, got 0'],
+    [{ token: 5 }, '"token" must be a text'],
+    [{ maxPayloadBytes: 1.5 }, '"maxPayloadBytes" must be a whole number of at least 1, got 1.5'],
   ])('says what is wrong with %j', async (options, message) => {
     await expect(openStore('never-made', options as unknown as OpenOptions)).rejects.toThrow(
       message,
@@ -44,7 +44,7 @@ describe('openStore', () => {
 
   it("leaves to a server what is the server's", async () => {
     await expect(openStore('quipu://127.0.0.1:1', { create: true })).rejects.toThrow(
-      '"create" is for whoever keeps the data',
+      '"create" is an option of the process that keeps the data',
     );
   });
 

@@ -104,14 +104,18 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   // Validate.
   const { durability = 'safe', create = true, share = true, cacheBytes, clock } = options;
   if (durability !== 'safe' && durability !== 'unsafe') {
-    throw new TypeError(`"durability" is "safe" or "unsafe", got ${JSON.stringify(durability)}`);
+    throw new TypeError(
+      `"durability" must be "safe" or "unsafe", got ${JSON.stringify(durability)}`,
+    );
   }
   for (const [name, value] of Object.entries({ create, share })) {
     if (typeof value === 'boolean') continue;
-    throw new TypeError(`"${name}" is true or false, got ${JSON.stringify(value)}`);
+    throw new TypeError(`"${name}" must be true or false, got ${JSON.stringify(value)}`);
   }
   if (clock !== undefined && typeof clock !== 'function') {
-    throw new TypeError(`"clock" is a function that returns milliseconds, got ${typeof clock}`);
+    throw new TypeError(
+      `"clock" must be a function that returns milliseconds, got ${typeof clock}`,
+    );
   }
   assertAtLeast('cacheBytes', cacheBytes, CACHE_BYTES_MIN);
   assertAtLeast('maxPayloadBytes', options.maxPayloadBytes, 1);
@@ -121,7 +125,7 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   for (const name of ['token', 'ca'] as const) {
     const value = options[name];
     if (value === undefined || (typeof value === 'string' && value !== '')) continue;
-    throw new TypeError(`"${name}" is a text`);
+    throw new TypeError(`"${name}" must be a text`);
   }
 
   // Choose the process that answers.
@@ -129,14 +133,16 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   if (place.kind === 'database') {
     for (const name of NOT_FOR_DATABASES) {
       if (options[name] === undefined) continue;
-      throw new TypeError(`"${name}" is not for a database; leave it out`);
+      throw new TypeError(`"${name}" has no meaning for a database; leave it out`);
     }
     return openDatabase(url, options);
   }
   if (place.kind === 'server') {
     for (const name of [...FOR_DIRECTORIES, 'connections'] as const) {
       if (options[name] === undefined) continue;
-      throw new TypeError(`"${name}" is for whoever keeps the data; leave it out for a server`);
+      throw new TypeError(
+        `"${name}" is an option of the process that keeps the data; leave it out for a server`,
+      );
     }
     const { connectStore } = await import('./connect-store.ts');
     return connectStore(url, options);
@@ -239,5 +245,5 @@ function unknownOption(name: string): string {
 
 function assertAtLeast(name: string, value: number | undefined, min: number): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= min)) return;
-  throw new RangeError(`"${name}" is a whole number of at least ${min}, got ${String(value)}`);
+  throw new RangeError(`"${name}" must be a whole number of at least ${min}, got ${String(value)}`);
 }

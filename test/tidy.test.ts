@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { listFiles, readPackageJson, readProject } from './support/project.ts';
-import { parseErrorData, parseErrorDocs } from './tidy/error-codes.ts';
+import { codesWithoutAdvice, parseErrorData, parseErrorDocs } from './tidy/error-codes.ts';
 import { folderCycles } from './tidy/folder-cycles.ts';
 import { packageOf, specifiersOf, unreachable } from './tidy/imports.ts';
 import { blockOf, importText, layerFolders, parseLayerBlocks } from './tidy/layers.ts';
@@ -201,6 +201,8 @@ describe('error codes', () => {
   it('are documented, each with the facts it carries', () => {
     const codes = parseErrorData(readProject('src/base/errors.ts'));
     expect(codes.length).toBeGreaterThan(0);
-    expect(parseErrorDocs(readProject('docs/reference/errors.md'))).toEqual(codes);
+    const documents = readProject('docs/reference/errors.md');
+    expect(parseErrorDocs(documents)).toEqual(codes);
+    expect(codesWithoutAdvice(documents)).toEqual([]);
   });
 });

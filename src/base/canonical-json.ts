@@ -78,5 +78,5 @@ function writeFields(fields: Record<string, unknown>, depth: number): string {
 }
 
 function cannotHold(what: string): Error {
-  return invalid('value', `holds ${what}, which JSON cannot`);
+  return invalid('value', `holds ${what}, which JSON cannot represent`);
 }

@@ -7,7 +7,7 @@ export function checkWhole(value: unknown, what: string, min: number, max: numbe
   if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) {
     return Number(value);
   }
-  throw invalid(what, `is a whole number from ${min} to ${max}, got ${String(value)}`);
+  throw invalid(what, `must be a whole number from ${min} to ${max}, got ${String(value)}`);
 }
 
 /** A whole number from 0, given as a number, a bigint or decimal digits. */
@@ -16,15 +16,15 @@ export function toWhole(value: unknown, what: string): number {
   const number = isDigits || typeof value === 'bigint' ? Number(value) : value;
   if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return number;
   const got = typeof value === 'string' ? JSON.stringify(value.slice(0, 64)) : String(value);
-  throw invalid(what, `is a whole number from 0, got ${got}`);
+  throw invalid(what, `must be a whole number from 0, got ${got}`);
 }
 
 export function checkBoolean(value: unknown, what: string): boolean {
   if (typeof value === 'boolean') return value;
-  throw invalid(what, `is a boolean, got ${kindOf(value)}`);
+  throw invalid(what, `must be a boolean, got ${kindOf(value)}`);
 }
 
 export function checkSignal(signal: unknown): AbortSignal | undefined {
   if (signal === undefined || signal instanceof AbortSignal) return signal;
-  throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
+  throw invalid('signal', `must be an AbortSignal, got ${kindOf(signal)}`);
 }

@@ -23,7 +23,7 @@ export function assertWellFormed(text: string, what: string): void {
 }
 
 export function checkString(text: unknown, what: string): string {
-  if (typeof text !== 'string') throw invalid(what, `is a string, got ${kindOf(text)}`);
+  if (typeof text !== 'string') throw invalid(what, `must be a string, got ${kindOf(text)}`);
   return text;
 }
 
@@ -31,7 +31,7 @@ export function checkString(text: unknown, what: string): string {
 export function checkLine(given: unknown, what: string, maxChars: number): string {
   const text = checkString(given, what);
   if (text.length > maxChars) {
-    throw invalid(what, `has at most ${maxChars} characters, got ${text.length}`);
+    throw invalid(what, `may have at most ${maxChars} characters, got ${text.length}`);
   }
   assertWellFormed(text, what);
   if (/\p{Cc}/u.test(text)) throw invalid(what, 'has a control character');
@@ -43,7 +43,7 @@ export function checkBounded(given: unknown, what: string, maxBytes: number): st
   const text = checkString(given, what);
   const bytes = Buffer.byteLength(text);
   if (bytes < 1 || bytes > maxBytes) {
-    throw invalid(what, `takes 1 to ${maxBytes} bytes, got ${bytes}`);
+    throw invalid(what, `must have 1 to ${maxBytes} bytes, got ${bytes}`);
   }
   assertWellFormed(text, what);
   return text;

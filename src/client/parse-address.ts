@@ -70,7 +70,7 @@ function parseTimeout({ searchParams }: URL): number | undefined {
   const text = searchParams.get('timeoutMs');
   if (text === null) return undefined;
   if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
-  throw invalid('timeoutMs', `is a whole number from 1, got ${JSON.stringify(text)}`);
+  throw invalid('timeoutMs', `must be a whole number from 1, got ${JSON.stringify(text)}`);
 }
 
 function unknownScheme(scheme: string | undefined): QuipuError<'UNSUPPORTED'> {

@@ -45,10 +45,13 @@ export function checkRead(
   const { payload = true, as = 'latest', maxBytes = maxBytesDefault } = options;
   if (typeof payload === 'number') checkCount(payload, 'payload', Number.MAX_SAFE_INTEGER);
   else if (typeof payload !== 'boolean') {
-    throw invalid('payload', `is a boolean or a number of bytes, got ${kindOf(payload)}`);
+    throw invalid('payload', `must be a boolean or a number of bytes, got ${kindOf(payload)}`);
   }
   if (as !== 'latest' && as !== 'original' && !(Number.isSafeInteger(as) && as >= 0)) {
-    throw invalid('as', `is 'latest', 'original' or a patch's sequence number, got ${String(as)}`);
+    throw invalid(
+      'as',
+      `must be 'latest', 'original' or a patch's sequence number, got ${String(as)}`,
+    );
   }
   return { payload, as, maxBytes: checkCount(maxBytes, 'maxBytes', Number.MAX_SAFE_INTEGER) };
 }
@@ -56,7 +59,7 @@ export function checkRead(
 /** Checks a whole number from 0 to `max`. */
 export function checkCount(n: number, what: string, max: number): number {
   if (Number.isSafeInteger(n) && n >= 0 && n <= max) return n;
-  throw invalid(what, `is a whole number from 0 to ${max}, got ${String(n)}`);
+  throw invalid(what, `must be a whole number from 0 to ${max}, got ${String(n)}`);
 }
 
 export function checkType(type: unknown): string {
@@ -88,7 +91,7 @@ export function checkList(options: ListOptions): ContextQuery {
   const { label, kind, namePrefix, meta, created, updated } = options;
   const { limit = LIST_LIMIT_DEFAULT, cursor, count = false } = options;
   if (cursor !== undefined && typeof cursor !== 'string') {
-    throw invalid('cursor', `is a string from the page before, got ${kindOf(cursor)}`);
+    throw invalid('cursor', `must be a string from the page before, got ${kindOf(cursor)}`);
   }
   return {
     limit: checkCount(limit, 'limit', PAGE_TURNS_MAX),
@@ -109,7 +112,7 @@ function checkRange<Name extends 'created' | 'updated'>(
   range: GivenRange,
 ): { readonly [N in Name]?: TimeRange } {
   if (typeof range !== 'object' || range === null) {
-    throw invalid(name, `is an object with since and until, got ${kindOf(range)}`);
+    throw invalid(name, `must be an object with since and until, got ${kindOf(range)}`);
   }
   const { since, until } = range;
   if (since === undefined && until === undefined) return {};

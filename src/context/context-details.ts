@@ -44,9 +44,9 @@ function checkTitle(title: string): string {
 /** Keeps each label once, in the order given. */
 function checkLabels(labels: readonly string[]): string[] {
   if (!Array.isArray(labels))
-    throw invalid('labels', `is an array of strings, got ${kindOf(labels)}`);
+    throw invalid('labels', `must be an array of strings, got ${kindOf(labels)}`);
   if (labels.length > LABELS_MAX) {
-    throw invalid('labels', `has at most ${LABELS_MAX} labels, got ${labels.length}`);
+    throw invalid('labels', `may have at most ${LABELS_MAX} labels, got ${labels.length}`);
   }
   const checked = new Set<string>();
   for (const label of labels) {

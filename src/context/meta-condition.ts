@@ -24,13 +24,13 @@ export type MetaConditions = Readonly<Record<string, MetaCondition>>;
 /** Checks conditions that a caller gave by the names of fields. */
 export function checkMeta(meta: MetaConditions): FieldCondition[] {
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) {
-    throw invalid('meta', `is an object of conditions by field, got ${kindOf(meta)}`);
+    throw invalid('meta', `must be an object of conditions by field, got ${kindOf(meta)}`);
   }
   const conditions = Object.entries(meta).filter(([, condition]) => condition !== undefined);
   if (conditions.length > FIELD_CONDITIONS_MAX) {
     throw invalid(
       'meta',
-      `has at most ${FIELD_CONDITIONS_MAX} conditions, got ${conditions.length}`,
+      `may have at most ${FIELD_CONDITIONS_MAX} conditions, got ${conditions.length}`,
     );
   }
   return conditions.map(([field, condition]) => checkCondition(field, condition));

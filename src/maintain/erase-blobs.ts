@@ -37,7 +37,7 @@ export interface EraseRequest extends Erasure {
 export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise<EraseReport[]> {
   const { hashes, turn, everywhere, letGo } = request;
   if (hashes.includes(hashBytes(encodeUtf8(request.reason)))) {
-    throw invalid('reason', 'is the very text to erase; it stays readable, so say it otherwise');
+    throw invalid('reason', 'is the text to erase, and a reason stays readable: use other words');
   }
   const erased = new Set(hashes);
   const late = new Set<TurnId>();

@@ -209,7 +209,7 @@ export class Database implements Sql {
   #unknown(error: unknown): QuipuError {
     return new QuipuError(
       'UNAVAILABLE',
-      `${this.name}: the connection was lost during a commit, and nobody answers what became of it`,
+      `${this.name}: the connection was lost during a commit, so its outcome is unknown: look whether it is there, or retry with the same idempotency key`,
       { what: this.name, outcome: 'unknown' },
       { cause: error },
     );

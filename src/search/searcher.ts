@@ -40,7 +40,7 @@ export class Searcher implements Search {
   }
 
   async search(text: string, options: SearchOptions = {}): Promise<SearchAnswer> {
-    if (typeof text !== 'string') throw invalid('query', `is a text, got ${typeof text}`);
+    if (typeof text !== 'string') throw invalid('query', `must be a text, got ${typeof text}`);
     const { engine, index, readText, clock } = this.#parts;
     const checked = checkOptions(options);
     const query = parseQuery(text, clock());

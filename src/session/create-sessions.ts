@@ -106,6 +106,6 @@ function checkTidy(options: TidyOptions): void {
   for (const name of ['maxAgeMs', 'maxBytes'] as const) {
     const amount = options[name];
     if (amount === undefined || (Number.isFinite(amount) && amount >= 0)) continue;
-    throw invalid(name, `is a number from 0, got ${String(amount)}`);
+    throw invalid(name, `must be a number from 0, got ${String(amount)}`);
   }
 }

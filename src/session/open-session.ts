@@ -124,7 +124,7 @@ export class OpenSession implements Session {
 
   last(count: number, options: SessionLastOptions = {}): Promise<SessionView> {
     if (!Number.isSafeInteger(count) || count < 0) {
-      throw invalid('count', `is a whole number from 0, got ${String(count)}`);
+      throw invalid('count', `must be a whole number from 0, got ${String(count)}`);
     }
     const { before, maxBytes = Infinity } = options;
     if (before !== undefined && (!Number.isSafeInteger(before) || before < 0)) {

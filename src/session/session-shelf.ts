@@ -255,17 +255,17 @@ function checkNew({ cwd, header, redact }: NewSession): void {
   if (cwd !== undefined) checkString(cwd, 'cwd');
   checkRedact(redact);
   const isFields = typeof header === 'object' && header !== null && !Array.isArray(header);
-  if (header !== undefined && !isFields) throw invalid('header', 'is an object');
+  if (header !== undefined && !isFields) throw invalid('header', 'must be an object');
 }
 
 function checkRedact(redact: unknown): void {
   if (redact !== undefined && typeof redact !== 'function')
-    throw invalid('redact', 'is a function');
+    throw invalid('redact', 'must be a function');
 }
 
 function toOpen(session: Session): OpenSession {
   if (session instanceof OpenSession) return session;
-  throw invalid('parent', 'is a session that this store opened');
+  throw invalid('parent', 'must be a session that this store opened');
 }
 
 function artifactsOf(io: Io, file: string): Artifacts {

@@ -104,10 +104,10 @@ export function noBlob(ref: string): QuipuError<'NOT_FOUND'> {
 
 function checkRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ByteRange): void {
   if (!Number.isSafeInteger(start) || start < 0) {
-    throw invalid('start', `is a whole number from 0, got ${String(start)}`);
+    throw invalid('start', `must be a whole number from 0, got ${String(start)}`);
   }
   if (!Number.isSafeInteger(end) || end < start) {
-    throw invalid('end', `is a whole number from start (${start}), got ${String(end)}`);
+    throw invalid('end', `must be a whole number from start (${start}), got ${String(end)}`);
   }
 }
 

@@ -135,7 +135,7 @@ function checkAmounts<K extends string>(
   for (const name of names) {
     const value = given[name];
     if (value === undefined || (typeof value === 'number' && value >= 0)) continue;
-    throw invalid(name, `is a number from 0, got ${String(value)}`);
+    throw invalid(name, `must be a number from 0, got ${String(value)}`);
   }
 }
 

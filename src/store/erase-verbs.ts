@@ -69,7 +69,7 @@ function checkLetGo(letGo: unknown = []): readonly BlobNeed[] {
   const isNeed = (need: unknown): boolean =>
     typeof need === 'object' && need !== null && 'kind' in need && 'id' in need;
   if (Array.isArray(letGo) && letGo.every(isNeed)) return letGo as BlobNeed[];
-  throw invalid('letGo', 'is a list of kind and id, as in neededBy');
+  throw invalid('letGo', 'must be a list of kind and id, as in neededBy');
 }
 
 function checkErase(options: EraseOptions): Required<EraseOptions> {

@@ -47,7 +47,7 @@ export function checkWatch(filter: WatchFilter, options: WatchOptions): WatchPla
   const { context, kinds } = filter;
   const { after, signal } = options;
   if (kinds !== undefined && !Array.isArray(kinds)) {
-    throw invalid('kinds', `is an array of event kinds, got ${kindOf(kinds)}`);
+    throw invalid('kinds', `must be an array of event kinds, got ${kindOf(kinds)}`);
   }
   if (after !== undefined && typeof after !== 'string') {
     throw invalid('after', `is the id of an event, got ${kindOf(after)}`);

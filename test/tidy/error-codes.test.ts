@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseErrorData, parseErrorDocs } from './error-codes.ts';
+import { codesWithoutAdvice, parseErrorData, parseErrorDocs } from './error-codes.ts';
 
 describe('error codes', () => {
   it('are read from the interface', () => {
@@ -23,5 +23,11 @@ describe('error codes', () => {
       { code: 'IO', fields: ['path'] },
       { code: 'CLOSED', fields: [] },
     ]);
+  });
+
+  it('need a cause and a fix', () => {
+    const text =
+      '## IO\n\n**Cause.** A.\n\n**Fix.** B.\n\n## CLOSED\n\n**Cause.** A.\n\n## LOCKED\n\n**Fix.** B.\n';
+    expect(codesWithoutAdvice(text)).toEqual(['CLOSED', 'LOCKED']);
   });
 });

@@ -20,3 +20,13 @@ export function parseErrorDocs(text: string): DocumentedCode[] {
     fields: [...section.matchAll(/^\| `(\w+)` \|/gm)].map((field) => field[1]!),
   }));
 }
+
+/** The codes of the document that do not say what happened and what to do. */
+export function codesWithoutAdvice(text: string): string[] {
+  const [, ...sections] = text.split(/^## (?=[A-Z_]+$)/m);
+  return sections
+    .filter(
+      (section) => !/^\*\*Cause\.\*\* \S/m.test(section) || !/^\*\*Fix\.\*\* *\S/m.test(section),
+    )
+    .map((section) => section.slice(0, section.indexOf('\n')));
+}

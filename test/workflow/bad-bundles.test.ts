@@ -75,7 +75,7 @@ describe('a role that fails', () => {
 describe('what is no bundle', () => {
   const wrong: Record<string, [string, RegExp]> = {
     'does not parse': ['export const = 1', /SyntaxError/],
-    'exports nothing': ['const x = 1;', /descriptor is an object/],
+    'exports nothing': ['const x = 1;', /descriptor must be an object/],
     'throws when loaded': ['throw new Error("no")', /Error: no/],
     'has a role that nothing does': [
       `export const descriptor = { name: 'x', roles: { a: {} } }; export const table = { __start__: 'a', a: '__end__' };`,

@@ -27,7 +27,7 @@ export function checkType(type: unknown): string {
   )
     return type;
   const given = typeof type === 'string' ? type.slice(0, 200) : type;
-  throw invalid('type', `is a short name such as message_added, got ${JSON.stringify(given)}`);
+  throw invalid('type', `must be a short name such as message_added, got ${JSON.stringify(given)}`);
 }
 
 export async function readTypes(engine: Engine): Promise<readonly CustomType[]> {

@@ -61,10 +61,10 @@ function random(): number {
 
 /** Checks ids of chats, messages, branches and batches of questions, as they are written. */
 export function checkId(id: unknown, what: string): string {
-  if (typeof id !== 'string') throw invalid(what, `is a string, got ${kindOf(id)}`);
+  if (typeof id !== 'string') throw invalid(what, `must be a string, got ${kindOf(id)}`);
   if (id.length <= ID_CHARS_MAX && /^[A-Za-z0-9_]+$/.test(id)) return id;
   throw invalid(
     what,
-    `has 1 to ${ID_CHARS_MAX} letters, digits and "_", and no hyphens, got ${JSON.stringify(id.slice(0, 200))}`,
+    `must have 1 to ${ID_CHARS_MAX} letters, digits and "_", and no hyphens, got ${JSON.stringify(id.slice(0, 200))}`,
   );
 }

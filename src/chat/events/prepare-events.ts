@@ -40,9 +40,9 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
   const { type, payload, schemaVersion = SCHEMA_VERSION } = given;
   checkType(type);
   if (!Number.isSafeInteger(schemaVersion) || schemaVersion < SCHEMA_VERSION) {
-    throw invalid('schemaVersion', `is a whole number from 1, got ${String(schemaVersion)}`);
+    throw invalid('schemaVersion', `must be a whole number from 1, got ${String(schemaVersion)}`);
   }
-  if (!isObject(payload)) throw invalid('payload', `is an object, got ${kindOf(payload)}`);
+  if (!isObject(payload)) throw invalid('payload', `must be an object, got ${kindOf(payload)}`);
   const wrong = schemaVersion === SCHEMA_VERSION ? payloadProblem(type, payload) : undefined;
   if (wrong !== undefined) throw invalid('payload', `of ${type} does not fit: ${wrong}`);
   const text = toJson(payload);

@@ -32,7 +32,7 @@ export function exportVerb(handle: ChatHandle): Pick<Chat, 'export'> {
       checkBranch(branch);
       if (format === 'markdown') return toMarkdown(handle, branch);
       if (format === 'json') return toJson(handle);
-      throw invalid('format', `is "markdown" or "json", got ${JSON.stringify(format)}`);
+      throw invalid('format', `must be "markdown" or "json", got ${JSON.stringify(format)}`);
     },
   };
 }

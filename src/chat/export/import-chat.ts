@@ -100,7 +100,7 @@ function toLine(item: unknown, seq: number): ImportLine {
   const text = toText(payload, `event ${seq}`);
   const size = Buffer.byteLength(text);
   if (size > PAYLOAD_BYTES_MAX) {
-    throw invalid(`event ${seq}`, `has at most ${PAYLOAD_BYTES_MAX} bytes, got ${size}`);
+    throw invalid(`event ${seq}`, `may have at most ${PAYLOAD_BYTES_MAX} bytes, got ${size}`);
   }
   if (size <= LINE_PAYLOAD_BYTES || refOf(payload) !== undefined)
     return { text: formatLine(event) };

@@ -164,13 +164,13 @@ export function assertWritable(view: ChatView): void {
   if (damage !== undefined) {
     throw corrupt(
       eventsLog(view.id),
-      `nothing can be appended to chat ${view.id}: ${damage.message}; "quipu verify --repair" mends that`,
+      `chat ${view.id} takes no events, because its log is damaged: ${damage.message}; run "quipu verify --repair"`,
     );
   }
   if (!view.isArchived) return;
   throw new QuipuError(
     'READ_ONLY',
-    `chat ${view.id} is archived; "quipu chat unarchive" makes it writable`,
+    `chat ${view.id} is archived; run "quipu chat unarchive" to write to it`,
     { path: eventsLog(view.id) },
   );
 }

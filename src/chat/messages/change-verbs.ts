@@ -25,7 +25,7 @@ export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): Cha
       assertOpen('chat.edit');
       const message_id = checkId(message, 'message');
       if (typeof content !== 'string')
-        throw invalid('content', `is a string, got ${kindOf(content)}`);
+        throw invalid('content', `must be a string, got ${kindOf(content)}`);
       const [event] = await writer.decide(async (now) => {
         const part = await mustFind(now, message_id);
         if (part.redacted !== undefined) {

@@ -57,7 +57,7 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
       assertOpen('chat.search');
       const { branch = '*', limit = PAGE_MESSAGES_DEFAULT } = options;
       const { before = Infinity, maxContent = Infinity } = options;
-      if (typeof text !== 'string' || text === '') throw invalid('text', 'is a text to look for');
+      if (typeof text !== 'string' || text === '') throw invalid('text', 'must not be empty');
       checkWhole(limit, 'limit', 0, PAGE_MESSAGES_MAX);
       if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);
       const wanted = { text, branch: checkBranch(branch), limit, before, maxContent };

@@ -56,7 +56,8 @@ export function streamVerbs(handle: ChatHandle): StreamVerbs {
 }
 
 function completed(payload: JsonObject, content: unknown, completion: JsonObject): NewEvent {
-  if (typeof content !== 'string') throw invalid('content', `is a string, got ${kindOf(content)}`);
+  if (typeof content !== 'string')
+    throw invalid('content', `must be a string, got ${kindOf(content)}`);
   return { type: 'message_completed', payload: { ...payload, content, ...completion } };
 }
 
@@ -131,7 +132,7 @@ function openStream({ home, writer, assertOpen }: ChatHandle, start: StreamStart
 
     async write(text: string): Promise<void> {
       assertStreaming('stream.write');
-      if (typeof text !== 'string') throw invalid('text', `is a string, got ${kindOf(text)}`);
+      if (typeof text !== 'string') throw invalid('text', `must be a string, got ${kindOf(text)}`);
       // A character may come in two halves; the first one waits.
       const whole = half + text;
       const isCut = /[\uD800-\uDBFF]$/.test(whole);

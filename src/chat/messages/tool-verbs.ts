@@ -37,11 +37,11 @@ export function toolVerbs({ home, writer, assertOpen }: ChatHandle): ToolVerbs {
       assertOpen('chat.returnTool');
       const call_id = checkCall(call);
       if (!isObject(returned) || 'result' in returned === 'error' in returned) {
-        throw invalid('result', 'is an object with a "result", or with an "error"');
+        throw invalid('result', 'must be an object with a "result", or with an "error"');
       }
       const { message, ...said } = returned;
       if ('error' in said && typeof said.error !== 'string') {
-        throw invalid('error', `is a string, got ${kindOf(said.error)}`);
+        throw invalid('error', `must be a string, got ${kindOf(said.error)}`);
       }
       return note('tool_returned', { call_id, ...said }, message);
     },

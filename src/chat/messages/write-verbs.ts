@@ -30,7 +30,7 @@ export function writeVerbs(handle: ChatHandle): WriteVerbs {
       const payload = toPayload(message, home.clock());
       const { content } = message;
       if (typeof content !== 'string')
-        throw invalid('content', `is a string, got ${kindOf(content)}`);
+        throw invalid('content', `must be a string, got ${kindOf(content)}`);
       const event = { type: 'message_added', payload: { ...payload, content } };
       const [added] = await writer.decide(async (now) => {
         assertExpected(now, options.expectedSeq);

@@ -18,17 +18,27 @@ const CLOCK_SLACK_MS = 60_000;
 export async function checkFormat(folder: string, nowMs: number): Promise<readonly Finding[]> {
   const format = decodeFormatFile(await readFile(join(folder, 'FORMAT')));
   if (format === undefined) {
-    const advice = 'restore this one file from a backup; the data beside it may be intact';
+    const advice = `copy this one file from a backup: cp <backup>/FORMAT ${folder}; the data beside it may be intact`;
     return [fail('format', 'the file FORMAT is damaged', advice)];
   }
   const findings: Finding[] = [
     format.format > STORE_FORMAT
-      ? fail('format', `${format.format}, newer than ${STORE_FORMAT}`, 'use a newer quipudb')
+      ? fail(
+          'format',
+          `${format.format}, newer than ${STORE_FORMAT}`,
+          'run: npm install quipudb@latest',
+        )
       : ok('format', `${format.format}, store ${format.store}`),
   ];
   if (Date.parse(format.createdAt) > nowMs + CLOCK_SLACK_MS) {
     const found = `behind ${format.createdAt}, when the store was made`;
-    findings.push(warn('clock of store', found, 'set the clock of this machine'));
+    findings.push(
+      warn(
+        'clock of store',
+        found,
+        'set the clock of this machine, for example with: timedatectl set-ntp true',
+      ),
+    );
   }
   return findings;
 }
@@ -38,13 +48,17 @@ export async function checkPermissions(folder: string, { uid }: Machine): Promis
   const { mode, uid: owner } = await stat(folder);
   const shown = `mode ${(mode & 0o777).toString(8)}`;
   if (uid !== undefined && owner !== uid && uid !== 0) {
-    return warn('permissions', `${shown}, of user ${owner}`, `run this as user ${owner}`);
+    return warn(
+      'permissions',
+      `${shown}, of user ${owner}`,
+      `run as that user: sudo -u "#${owner}" quipu doctor --store ${folder}`,
+    );
   }
   if ((mode & 0o022) !== 0) {
-    return fail('permissions', `${shown}: others may write`, `chmod 700 ${folder}`);
+    return fail('permissions', `${shown}: others may write`, `run: chmod 700 ${folder}`);
   }
   if ((mode & 0o055) !== 0) {
-    return warn('permissions', `${shown}: others may read`, `chmod 700 ${folder}`);
+    return warn('permissions', `${shown}: others may read`, `run: chmod 700 ${folder}`);
   }
   return ok('permissions', shown);
 }
@@ -69,10 +83,10 @@ export async function checkJournal(folder: string): Promise<readonly Finding[]> 
       ? warn('journal', size, 'run: quipu checkpoint; if it stays large, look for disk trouble')
       : ok('journal', size),
     newest === undefined
-      ? fail('checkpoint', 'neither of two can be read', 'restore the store from a backup')
+      ? fail('checkpoint', 'neither of two can be read', 'run: quipu restore <backup> <new folder>')
       : ok(
           'checkpoint',
-          `${toTime(newest.writtenMs)}, ${newest.clean ? 'closed cleanly' : 'in use, or ended without closing: mends itself'}`,
+          `${toTime(newest.writtenMs)}, ${newest.clean ? 'closed cleanly' : 'in use, or not closed: the next opening recovers it'}`,
         ),
   ];
 }
@@ -103,10 +117,14 @@ export async function checkTokens(folder: string, nowMs: number): Promise<Findin
     const good = records.filter((record) => !hasExpired(record, nowMs)).length;
     const found = `${records.length}, ${good} of them good`;
     if ((mode & 0o077) !== 0)
-      return warn('tokens', `${found}; others may read`, `chmod 600 ${path}`);
+      return warn('tokens', `${found}; others may read`, `run: chmod 600 ${path}`);
     return ok('tokens', found);
   } catch (error) {
-    return fail('tokens', reasonOf(error), 'nobody gets in by tokens until it is mended');
+    return fail(
+      'tokens',
+      reasonOf(error),
+      `the server lets nobody in: remove ${path}, then run: quipu token create <name>`,
+    );
   }
 }
 

@@ -25,7 +25,7 @@ export function checkNode({ nodeVersion }: Machine): Finding {
   return fail(
     'node',
     `version ${nodeVersion}, older than ${NODE_MIN.join('.')}`,
-    'install a newer Node',
+    `install Node ${NODE_MIN.join('.')} or newer`,
   );
 }
 
@@ -33,13 +33,17 @@ export function checkOpenFiles({ openFiles }: Machine): Finding {
   if (openFiles === undefined) return ok('open files', 'this system does not tell its limit');
   const found = `at most ${openFiles === Infinity ? 'unlimited' : openFiles} at once`;
   if (openFiles >= OPEN_FILES_MIN) return ok('open files', found);
-  return warn('open files', found, `raise it before serving many clients: ulimit -n 4096`);
+  return warn('open files', found, 'before you serve many clients, run: ulimit -n 4096');
 }
 
 export function checkClock(nowMs: number): Finding {
   const found = new Date(nowMs).toISOString();
   if (nowMs >= CLOCK_MIN_MS) return ok('clock', found);
-  return warn('clock', `${found}, which is past`, 'set it: turns carry the time they were made');
+  return warn(
+    'clock',
+    `${found}, which is past`,
+    'set the clock, for example with: timedatectl set-ntp true; turns carry its time',
+  );
 }
 
 /** Loads the modules compiled for this machine, and uses each of them once. */
@@ -65,7 +69,7 @@ async function checkBlake3(): Promise<Finding> {
   const { hashBytes } = await import('../../base/hash.ts');
   const { nativeBlake3 } = await import('../../base/blake3.ts');
   if (nativeBlake3() === undefined) {
-    const advice = 'install the package again on this machine: npm install quipudb';
+    const advice = 'run on this machine: npm install quipudb';
     return warn('blake3', 'works in JavaScript, at a tenth of the speed', advice);
   }
   return tryNative('blake3', async () => hashBytes(new Uint8Array()) === BLAKE3_OF_NOTHING);
@@ -74,11 +78,11 @@ async function checkBlake3(): Promise<Finding> {
 async function tryNative(check: string, works: () => Promise<boolean>): Promise<Finding> {
   try {
     if (await works()) return ok(check, 'loads and works');
-    return fail(check, 'gives wrong results', 'install again: npm rebuild');
+    return fail(check, 'gives wrong results', 'run: npm rebuild');
   } catch (error) {
     const advice = isQuipuError(error, 'UNSUPPORTED')
-      ? 'install what this Node lacks: npm install better-sqlite3 zstd-napi'
-      : 'install it for this machine: npm rebuild';
+      ? 'run: npm install better-sqlite3 zstd-napi'
+      : 'run: npm rebuild';
     return fail(check, `does not load: ${reasonOf(error)}`, advice);
   }
 }
@@ -114,8 +118,14 @@ async function checkSpace(folder: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const found = `${toSize(free)} free`;
-  if (free < FREE_BYTES_FAIL) return fail('disk space', found, 'free some: appends fail when full');
-  if (free < FREE_BYTES_WARN) return warn('disk space', found, 'free some before it runs out');
+  if (free < FREE_BYTES_FAIL)
+    return fail(
+      'disk space',
+      found,
+      'run: quipu gc, or free space elsewhere: appends fail on a full disk',
+    );
+  if (free < FREE_BYTES_WARN)
+    return warn('disk space', found, 'run: quipu gc, or free space elsewhere');
   return ok('disk space', found);
 }
 
@@ -126,12 +136,13 @@ async function checkFileSystem(folder: string): Promise<Finding> {
     return warn(
       'file system',
       `${memory}, in memory`,
-      'a restart loses all: keep stores on a disk',
+      'a restart of the machine loses everything: move the store to a disk with quipu copy',
     );
   }
   const remote = ELSEWHERE.get(type);
   if (remote !== undefined) {
-    const advice = 'locks and syncs are as good as the other side makes them: prefer a local disk';
+    const advice =
+      'locks and syncs may not hold there: move the store to a local disk with quipu copy';
     return warn('file system', `${remote}, not a local disk`, advice);
   }
   return ok('file system', `a local one (type 0x${type.toString(16)})`);
@@ -143,7 +154,8 @@ async function checkSync(folder: string): Promise<Finding> {
   try {
     micros = await measureSync(folder);
   } catch (error) {
-    const advice = 'check the owner and mode of the folder, and that its disk takes writes';
+    const advice =
+      'check the owner and mode of the folder: ls -ld <folder>, and that its disk takes writes';
     return fail('sync', `cannot write a file: ${reasonOf(error)}`, advice);
   }
   return gradeSync(micros);
@@ -152,11 +164,16 @@ async function checkSync(folder: string): Promise<Finding> {
 export function gradeSync(micros: number): Finding {
   const found = `${micros < 1000 ? `${micros.toFixed(0)} µs` : `${(micros / 1000).toFixed(1)} ms`} each`;
   if (micros < SYNC_MICROS_MIN) {
-    const advice = 'nothing durable is that fast: a power cut may lose what was acknowledged';
+    const advice =
+      'no disk is that fast: a power cut may lose acknowledged writes; use another disk';
     return warn('sync', `${found}, too good to be true`, advice);
   }
   if (micros > SYNC_MICROS_SLOW) {
-    return warn('sync', `${found}, slow`, 'one writer alone waits that long for each append');
+    return warn(
+      'sync',
+      `${found}, slow`,
+      'each append of a single writer waits that long; use a faster disk',
+    );
   }
   return ok('sync', found);
 }

@@ -19,19 +19,28 @@ export async function checkHealth(address: string, version: string): Promise<Fin
       readonly version?: unknown;
     };
     if (typeof said.status !== 'string' || typeof said.version !== 'string') {
-      return fail('server', `${url.host} is not a Quipu server`, 'check the address');
+      return fail(
+        'server',
+        `${url.host} is not a Quipu server`,
+        'check the address: the server printed it when it started',
+      );
     }
     const found = `${said.status}, version ${said.version}`;
-    if (!response.ok) return fail('server', found, 'see its log');
+    if (!response.ok)
+      return fail('server', found, 'read the log of the server, and run there: quipu doctor');
     if (said.version === version) return ok('server', found);
-    return warn('server', `${found}, and this is ${version}`, 'use the same version on both sides');
+    return warn(
+      'server',
+      `${found}, and this is ${version}`,
+      'run where the older one is: npm install quipudb@latest',
+    );
   } catch (error) {
     const { cause } = error as Error;
     const reason = reasonOf(cause instanceof Error && cause.message !== '' ? cause : error);
     return fail(
       'server',
       `does not answer: ${reason}`,
-      'is it running? Check the address and port',
+      'check the address and port; to start a server, run: quipu serve',
     );
   }
 }
@@ -54,13 +63,20 @@ export async function checkOpen(open: () => Promise<Store>): Promise<readonly Fi
       ok('opening', `${ms} ms; ${engine} engine, ${contexts} contexts, ${turns} turns`),
       durability === 'safe'
         ? ok('durability', 'safe')
-        : warn('durability', 'unsafe', 'a power cut can lose the last commits; open it as safe'),
+        : warn(
+            'durability',
+            'unsafe',
+            'a power cut can lose the last commits; open the store without durability: "unsafe"',
+          ),
     ];
     const [first] = damage;
     if (first === undefined)
       return [...findings, ok('damage', 'none known; quipu verify reads all')];
     const found = `${damage.length} places, first: ${first.file} at byte ${first.offset}, ${first.what}`;
-    return [...findings, fail('damage', found, 'run quipu verify, then restore from a backup')];
+    return [
+      ...findings,
+      fail('damage', found, 'run: quipu verify, then: quipu restore <backup> <new folder>'),
+    ];
   } catch (error) {
     return [gradeFailure(error)];
   } finally {
@@ -74,27 +90,35 @@ function gradeFailure(error: unknown): Finding {
     return warn(
       'opening',
       found,
-      'wait for that process, or end it; if it hangs, kill it: nothing acknowledged is lost',
+      'wait for that process or end it; you may kill it: no acknowledged write is lost',
     );
   }
   if (isQuipuError(error, 'UNAUTHORIZED')) {
     return fail(
       'token',
       found,
-      'give a good one: --token or QUIPU_TOKEN; see quipu token list there',
+      'pass --token or set QUIPU_TOKEN; to make a token, run at the server: quipu token create <name>',
     );
   }
   if (isQuipuError(error, 'FORBIDDEN')) {
-    return fail('token', found, `use a token with the scope ${error.data.scope}`);
+    return fail(
+      'token',
+      found,
+      `run at the server: quipu token create <name> --scope ${error.data.scope}`,
+    );
   }
   if (isQuipuError(error, 'UNAVAILABLE') || isQuipuError(error, 'TIMEOUT')) {
     return fail(
       'server',
       found,
-      'is it running? Check the address, its log and the network between',
+      'check the address and the log of the server; to start one, run: quipu serve',
     );
   }
-  return fail('opening', found, 'what the message says; restore from a backup if data is damaged');
+  return fail(
+    'opening',
+    found,
+    'do what the message says; for damaged data, run: quipu restore <backup> <new folder>',
+  );
 }
 
 /** The socket by which other processes of this machine reach the owner. */
@@ -109,7 +133,11 @@ export async function checkSocket(folder: string): Promise<Finding> {
     if (code === 'ECONNREFUSED') {
       return ok('socket', 'left by a process that is gone; the next owner replaces it');
     }
-    return warn('socket', `does not answer: ${code}`, 'its owner hangs, or is another user');
+    return warn(
+      'socket',
+      `does not answer: ${code}`,
+      'the owner hangs or belongs to another user: see the line "owner", and end that process',
+    );
   }
 }
 

@@ -272,7 +272,7 @@ const ask: QuipuVerb = {
     option('--title <text>', 'what they are about'),
   ],
   async run(io, id: string, { questions, title }: AskGiven) {
-    if (!Array.isArray(questions)) throw invalid('questions', 'is a JSON list');
+    if (!Array.isArray(questions)) throw invalid('questions', 'must be a JSON list');
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
     const named = title === undefined ? {} : { title };
@@ -293,7 +293,7 @@ const answer: QuipuVerb = {
   async run(io, id: string, batch: string, options: { answers: unknown }) {
     const { answers } = options;
     if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
-      throw invalid('answers', 'is a JSON object from question to answer');
+      throw invalid('answers', 'must be a JSON object from question to answer');
     }
     const given = Object.entries(answers as Record<string, Answer['value']>);
     await using store = await io.openStore();

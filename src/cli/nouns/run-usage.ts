@@ -34,7 +34,7 @@ async function readPrices({ shell }: CommandIo, path: string): Promise<Prices> {
   );
   const value = parse(text);
   if (isPrices(value)) return value;
-  throw invalid('prices', 'is a JSON object: {"<model>": {"input": 3, "output": 15}}');
+  throw invalid('prices', 'must be a JSON object: {"<model>": {"input": 3, "output": 15}}');
 }
 
 function parse(text: string): unknown {

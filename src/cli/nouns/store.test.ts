@@ -136,13 +136,16 @@ describe('quipu doctor', () => {
     chmodSync(join(folder, 'tokens.json'), 0o640);
     const { code, of } = await examine();
     expect(code).toBe(1);
-    expect(of.get('permissions')).toMatchObject({ grade: 'fail', advice: `chmod 700 ${folder}` });
+    expect(of.get('permissions')).toMatchObject({
+      grade: 'fail',
+      advice: `run: chmod 700 ${folder}`,
+    });
     expect(of.get('open files')).toMatchObject({ grade: 'warn' });
     expect(of.get('tokens')).toMatchObject({ grade: 'warn' });
     for (const { grade, advice } of of.values()) expect(advice !== undefined).toBe(grade !== 'ok');
     const { err, out } = await rig.run('doctor');
     expect(err).toBe('quipu: 1 check failed\n');
-    expect(out).toContain(`> chmod 700 ${folder}`);
+    expect(out).toContain(`> run: chmod 700 ${folder}`);
   });
 
   it('does not go near a store with modules that do not work', async () => {

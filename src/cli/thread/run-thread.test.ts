@@ -126,7 +126,7 @@ describe('thread', () => {
     ['{"source":"a","type":"message","content":"x"}\nnot json', /line 2 is not JSON/],
     ['[1]', /line 1 is not a JSON object/],
     ['{"source":"a","type":"message"}', /line 1 has no "content"/],
-    ['{"source":"a","type":"message","content":{"a":1}}', /line 1: content is a text/],
+    ['{"source":"a","type":"message","content":{"a":1}}', /line 1: content must be a text/],
     ['{"source":"a","type":"message","content":"x","tpye":1}', /unknown field "tpye"/],
     ['{"source":"a","type":"message","content":"\\ud800"}', /surrogate/],
     [Buffer.from([0x7b, 0xff, 0x7d]), /line 1 is not valid UTF-8/],

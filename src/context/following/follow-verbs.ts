@@ -54,7 +54,7 @@ export function followVerbs(parts: ContextsParts): FollowVerbs {
 
 function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
   if (signal === undefined || signal instanceof AbortSignal) return signal;
-  throw invalid('signal', `is an AbortSignal, got ${kindOf(signal)}`);
+  throw invalid('signal', `must be an AbortSignal, got ${kindOf(signal)}`);
 }
 
 // Reads instead of queueing: while the reader is busy, a change is remembered as a position, and its turns are walked

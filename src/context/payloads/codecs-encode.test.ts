@@ -73,7 +73,9 @@ describe('encodePayload', () => {
 
   it('refuses an encoding it does not know', () => {
     for (const name of ['xml', 'toString']) {
-      expect(() => encode('x', name as EncodingName)).toThrow(/encoding is one of bytes, msgpack/);
+      expect(() => encode('x', name as EncodingName)).toThrow(
+        /encoding must be one of bytes, msgpack/,
+      );
     }
   });
 

@@ -134,7 +134,7 @@ describe('a codec', () => {
     expect(decodePayload(bytes, 2000)).toBe(bytes);
     expect(encodePayload(bytes, 2000, RULES).encoding).toBe(2000);
     expect(() => encodePayload({ a: 1 }, 2000, RULES)).toThrow(/expected a Uint8Array/);
-    expect(() => findCodec('lines')).toThrow(/encoding is one of/);
+    expect(() => findCodec('lines')).toThrow(/encoding must be one of/);
   });
 
   it('takes no place of another', () => {

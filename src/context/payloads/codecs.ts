@@ -143,7 +143,10 @@ export function findCodec(encoding: string | number): Codec {
       : byName.get(encoding);
   if (codec !== undefined) return codec;
   const known = [...byName.keys()].join(', ');
-  throw invalid('encoding', `is one of ${known}, or a number, got ${JSON.stringify(encoding)}`);
+  throw invalid(
+    'encoding',
+    `must be one of ${known}, or a number, got ${JSON.stringify(encoding)}`,
+  );
 }
 
 /** True when the encoding takes and gives bytes alone. */
@@ -167,12 +170,12 @@ export function decodePayload(bytes: Uint8Array, encoding: number): unknown {
 
 function checkNumber(number: number): number {
   if (Number.isSafeInteger(number) && number >= 0 && number <= NUMBER_MAX) return number;
-  throw invalid('encoding', `is a whole number from 0 to ${NUMBER_MAX}, got ${number}`);
+  throw invalid('encoding', `must be a whole number from 0 to ${NUMBER_MAX}, got ${number}`);
 }
 
 function checkCodec(codec: Codec): void {
   if (typeof codec !== 'object' || codec === null) {
-    throw invalid('codec', `is an object, got ${kindOf(codec)}`);
+    throw invalid('codec', `must be an object, got ${kindOf(codec)}`);
   }
   const { name, number } = codec;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,63}$/.test(name)) {

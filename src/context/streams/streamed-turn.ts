@@ -125,7 +125,7 @@ export class StreamedTurn implements OpenTurn {
       return { bytes: new Uint8Array(piece), half: '' };
     }
     if (typeof piece !== 'string') {
-      throw invalid('piece', `is a string or a Uint8Array, got ${kindOf(piece)}`);
+      throw invalid('piece', `must be a string or a Uint8Array, got ${kindOf(piece)}`);
     }
     const text = this.#half + piece;
     const half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';

@@ -171,7 +171,7 @@ function prepareBatch(
   rules: PayloadRules,
 ): PreparedTurn[] {
   if (!Array.isArray(turns) || turns.length < 1 || turns.length > BATCH_TURNS_MAX) {
-    throw invalid('turns', `is an array of 1 to ${BATCH_TURNS_MAX} turns`);
+    throw invalid('turns', `must be an array of 1 to ${BATCH_TURNS_MAX} turns`);
   }
   const hasKeys = turns.some((turn: BatchTurn | null) => turn?.idempotencyKey !== undefined);
   if (hasKeys && options.idempotencyKey !== undefined) {
@@ -205,7 +205,7 @@ function nameRoot(error: unknown, turns: readonly PreparedTurn[]): unknown {
 
 function checkHeader(turn: NewTurnHeader): TurnHeader {
   if (typeof turn !== 'object' || turn === null) {
-    throw invalid('turn', `is an object with a type, got ${kindOf(turn)}`);
+    throw invalid('turn', `must be an object with a type, got ${kindOf(turn)}`);
   }
   const { type, version, fsRoot } = turn;
   return {

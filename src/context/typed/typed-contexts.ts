@@ -172,7 +172,7 @@ export function typedContexts<S extends Schemas, Checked extends boolean>(
 
 function checkSchemas(schemas: unknown): void {
   if (typeof schemas !== 'object' || schemas === null) {
-    throw invalid('schemas', `is an object of schemas by type, got ${kindOf(schemas)}`);
+    throw invalid('schemas', `must be an object of schemas by type, got ${kindOf(schemas)}`);
   }
   for (const [type, schema] of Object.entries(schemas)) {
     const standard = (schema as Partial<StandardSchema> | undefined)?.['~standard'];

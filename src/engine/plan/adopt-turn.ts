@@ -97,7 +97,7 @@ export function assertU32<K extends string>(
   for (const name of names) {
     const value = row[name];
     if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) continue;
-    throw invalid(name, `is a whole number below 2^32, got ${value}`);
+    throw invalid(name, `must be a whole number below 2^32, got ${value}`);
   }
 }
 

@@ -45,7 +45,7 @@ export function checkId(what: string, id: string, maxChars = 128): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id) && id.length <= maxChars) return id;
   throw invalid(
     what,
-    `takes 1 to ${maxChars} letters, digits, ".", "_" and "-", beginning with a letter or digit; got ${JSON.stringify(id.slice(0, 200))}`,
+    `must have 1 to ${maxChars} letters, digits, ".", "_" and "-", beginning with a letter or digit; got ${JSON.stringify(id.slice(0, 200))}`,
   );
 }
 

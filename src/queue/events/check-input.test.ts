@@ -43,8 +43,8 @@ describe('events', () => {
     [{ type: 'note' }, /message or record/],
     [{ subtype: 'Tool Call' }, /lower-case word/],
     [{ subtype: '' }, /lower-case word/],
-    [{ content: 5 }, /is a text/],
-    [{ content: undefined }, /is a text/],
+    [{ content: 5 }, /must be a text/],
+    [{ content: undefined }, /must be a text/],
     [{ content: '\udc00' }, /surrogate/],
     [{ content: 'x'.repeat((8 << 20) + 1) }, /at most 8388608 bytes/],
   ])('are refused with %j', (part, problem) => {

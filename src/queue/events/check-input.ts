@@ -22,21 +22,21 @@ const WORD = /^[a-z][a-z0-9_.-]{0,63}$/;
 export type CheckedEvent = Required<NewEvent>;
 
 export function checkEvent(event: NewEvent): CheckedEvent {
-  if (typeof event !== 'object' || event === null) throw invalid('event', 'is an object');
+  if (typeof event !== 'object' || event === null) throw invalid('event', 'must be an object');
   const source = checkSource(event.source);
   if (!TYPES.includes(event.type)) {
-    throw invalid('type', `is message or record, got ${JSON.stringify(event.type)}`);
+    throw invalid('type', `must be message or record, got ${JSON.stringify(event.type)}`);
   }
   const { subtype = null } = event;
   if (subtype !== null && (typeof subtype !== 'string' || !WORD.test(subtype))) {
-    throw invalid('subtype', `is a lower-case word, got ${JSON.stringify(subtype)}`);
+    throw invalid('subtype', `must be a lower-case word, got ${JSON.stringify(subtype)}`);
   }
   return { source, type: event.type, subtype, content: checkContent(event.content) };
 }
 
 function checkContent(content: unknown): string {
   if (typeof content !== 'string') {
-    throw invalid('content', 'is a text; put anything else in as JSON in a string');
+    throw invalid('content', 'must be a text; put anything else in as JSON in a string');
   }
   // A character takes at most three bytes, so most contents need no count.
   if (content.length * 3 > CONTENT_BYTES_MAX) {
@@ -52,7 +52,7 @@ function checkContent(content: unknown): string {
 
 /** Checks each event. An error names the event it is about. */
 export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
-  if (!Array.isArray(events)) throw invalid('events', 'is an array');
+  if (!Array.isArray(events)) throw invalid('events', 'must be an array');
   if (events.length > BATCH_EVENTS_MAX) {
     throw tooLarge('batch', BATCH_EVENTS_MAX, events.length, 'events');
   }
@@ -106,7 +106,7 @@ export function checkConsumer(consumer: unknown): string {
   }
   throw invalid(
     'consumer',
-    `is a name of 1 to ${CONSUMER_CHARS_MAX} characters and at most ${CONSUMER_BYTES_MAX} bytes, without slashes and control characters, that does not start with a hyphen; got ${JSON.stringify(consumer)}`,
+    `must be a name of 1 to ${CONSUMER_CHARS_MAX} characters and at most ${CONSUMER_BYTES_MAX} bytes, without slashes and control characters, that does not start with a hyphen; got ${JSON.stringify(consumer)}`,
   );
 }
 
@@ -114,7 +114,7 @@ export function checkSubscription(given: NewSubscription): Subscription {
   const { handler, filter = null } = given;
   const consumer_id = checkConsumer(given.consumer);
   if (typeof handler !== 'string' || handler.trim() === '') {
-    throw invalid('handler', 'is a command for the shell, and not empty');
+    throw invalid('handler', 'must be a command for the shell, and not empty');
   }
   if (/[\p{Cc}\p{Surrogate}]/u.test(handler.replaceAll('\t', ' '))) {
     throw invalid('handler', 'is one line, without control characters');
@@ -122,7 +122,7 @@ export function checkSubscription(given: NewSubscription): Subscription {
   const size = Buffer.byteLength(handler);
   if (size > HANDLER_BYTES_MAX) throw tooLarge('handler', HANDLER_BYTES_MAX, size);
   if (filter !== null) {
-    if (typeof filter !== 'string') throw invalid('filter', 'is a text');
+    if (typeof filter !== 'string') throw invalid('filter', 'must be a text');
     parseFilter(filter);
   }
   return { consumer_id, handler_cmd: handler, filter };
@@ -146,7 +146,7 @@ export function checkLastEventId(id: unknown): number {
 export function checkFence(fence: unknown): number | undefined {
   if (fence === undefined) return undefined;
   if (typeof fence === 'number' && Number.isSafeInteger(fence) && fence >= 1) return fence;
-  throw invalid('fence', `is a whole number from 1, got ${JSON.stringify(fence)}`);
+  throw invalid('fence', `must be a whole number from 1, got ${JSON.stringify(fence)}`);
 }
 
 // The source of an event, as segments between colons:
@@ -176,10 +176,10 @@ function checkSource(source: unknown): string {
 
 function checkNewSource(source: unknown): string {
   if (typeof source !== 'string' || source === '')
-    throw invalid('source', 'is a text, and not empty');
+    throw invalid('source', 'must be a text, and not empty');
   const bytes = Buffer.byteLength(source);
   if (bytes > SOURCE_BYTES_MAX) {
-    throw invalid('source', `takes at most ${SOURCE_BYTES_MAX} bytes, got ${bytes}`);
+    throw invalid('source', `may have at most ${SOURCE_BYTES_MAX} bytes, got ${bytes}`);
   }
   if (/[\p{Cc}\p{Surrogate}]/u.test(source)) {
     throw invalid('source', 'has a control character or a lone surrogate');

@@ -42,7 +42,7 @@ const INTEGER_MAX = 2n ** 63n - 1n;
 /** Throws INVALID, with the place, for anything that is not a filter. */
 export function parseFilter(text: string): Filter {
   if (text.length > FILTER_CHARS_MAX) {
-    throw invalid('filter', `has at most ${FILTER_CHARS_MAX} characters, got ${text.length}`);
+    throw invalid('filter', `may have at most ${FILTER_CHARS_MAX} characters, got ${text.length}`);
   }
   if (/\p{Surrogate}/u.test(text)) {
     throw invalid('filter', 'has a lone surrogate and no UTF-8 form');

@@ -25,7 +25,7 @@ export interface CheckedOptions {
 export function checkOptions(options: SearchOptions): CheckedOptions {
   const { order = 'best', cursor, group = false, facets = false, around = 0 } = options;
   const { limit = LIMIT_DEFAULT, waitMs = WAIT_MS_DEFAULT, timeMs = TIME_MS_DEFAULT } = options;
-  if (order !== 'best' && order !== 'newest') throw invalid('order', 'is "best" or "newest"');
+  if (order !== 'best' && order !== 'newest') throw invalid('order', 'must be "best" or "newest"');
   if (cursor !== undefined) checkString(cursor, 'cursor');
   checkBoolean(group, 'group');
   checkBoolean(facets, 'facets');

@@ -29,7 +29,7 @@ const PREFIX_CHARS_MIN = 2;
 /** Throws INVALID with a caret at the place for a text that is no query. */
 export function parseQuery(text: string, nowMs: number): Query {
   if (text.length > QUERY_CHARS_MAX) {
-    throw invalid('query', `has at most ${QUERY_CHARS_MAX} characters, got ${text.length}`);
+    throw invalid('query', `may have at most ${QUERY_CHARS_MAX} characters, got ${text.length}`);
   }
   if (/\p{Surrogate}/u.test(text)) throw invalid('query', 'has a lone surrogate and no UTF-8 form');
   if (/\p{Cc}/u.test(text.replaceAll(/[\t\n\r]/g, ' '))) {

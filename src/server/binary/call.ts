@@ -33,7 +33,7 @@ export function callMethod(calls: CallTable): MessageHandler {
     plan(request: Request, session: Session): Job {
       const { method, body } = decodeCall(request.payload);
       const args = fromCall(body);
-      if (!Array.isArray(args)) throw invalid('CALL.body', 'is an array of arguments');
+      if (!Array.isArray(args)) throw invalid('CALL.body', 'must be an array of arguments');
       return { ...planCall({ method, args, request }, session, calls), name: `CALL ${method}` };
     },
   };

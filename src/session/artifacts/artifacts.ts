@@ -80,7 +80,7 @@ export class Artifacts {
   /** Allocates ids for several agents at once, with indices that follow each other. */
   async allocateAgents(names: readonly string[], parentId?: string): Promise<string[]> {
     const given: unknown = names;
-    if (!Array.isArray(given)) throw invalid('names', 'is a list of texts');
+    if (!Array.isArray(given)) throw invalid('names', 'must be a list of texts');
     for (const name of given) checkString(name, 'name');
     if (parentId !== undefined) checkAgentId(parentId);
     const first = await this.#ids.takeAgents(parentId, names.length);

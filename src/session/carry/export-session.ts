@@ -109,7 +109,7 @@ async function findImported(io: Io, path: string): Promise<Imported> {
   if (stat?.kind !== 'file' || !isSessionName(basename(path))) {
     throw invalid(
       'folder',
-      `is a folder with a session, or a session called ….jsonl, and ${path} is not`,
+      `must be a folder with a session, or a session called ….jsonl, and ${path} is not`,
     );
   }
   const refs = await withFile(io, path, 'read', (opened) => scanReferences(opened));

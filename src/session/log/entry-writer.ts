@@ -187,13 +187,14 @@ export class EntryWriter {
 
   #complete(given: NewEntry): SessionEntry {
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      throw invalid('entry', `is an object, got ${kindOf(given)}`);
+      throw invalid('entry', `must be an object, got ${kindOf(given)}`);
     }
     if (typeof given.type !== 'string' || given.type === '' || given.type === 'session') {
-      throw invalid('type', 'is a text such as "message", and not "session"');
+      throw invalid('type', 'must be a text such as "message", and not "session"');
     }
     const { id = randomBytes(8).toString('hex'), parentId = this.leaf } = given;
-    if (typeof id !== 'string' || id === '') throw invalid('id', 'is a text that is not empty');
+    if (typeof id !== 'string' || id === '')
+      throw invalid('id', 'must be a text that is not empty');
     if (parentId !== null) checkString(parentId, 'parentId');
     const timestamp = checkString(given.timestamp ?? this.#options.now(), 'timestamp');
     const entry = { ...given, id, parentId, timestamp };

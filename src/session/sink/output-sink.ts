@@ -106,7 +106,7 @@ export class OutputSink {
   push(chunk: string | Uint8Array): Promise<void> {
     if (this.#state !== 'open') return DONE;
     if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) {
-      throw invalid('chunk', `is a text or bytes, got ${typeof chunk}`);
+      throw invalid('chunk', `must be a text or bytes, got ${typeof chunk}`);
     }
     if (typeof chunk === 'string') this.#pushText(this.#takeFragment() + chunk);
     else this.#pushBytes(chunk);
@@ -252,12 +252,12 @@ function checkOptions(options: SinkOptions): void {
   const amounts = { spillThreshold, headBytes, maxColumns, chunkThrottleMs, artifactMaxBytes };
   for (const [name, amount] of Object.entries(amounts)) {
     if (Number.isFinite(amount) && amount >= 0) continue;
-    throw invalid(name, `is a number from 0, got ${String(amount)}`);
+    throw invalid(name, `must be a number from 0, got ${String(amount)}`);
   }
   for (const name of ['onChunk', 'artifact'] as const) {
     const value: unknown = options[name];
     if (value === undefined || typeof value === 'function') continue;
-    throw invalid(name, `is a function, got ${typeof value}`);
+    throw invalid(name, `must be a function, got ${typeof value}`);
   }
 }
 

@@ -91,7 +91,7 @@ function checkRoleOf(name: string, value: unknown, isFunction: boolean): void {
     throw invalid(`${what}.compact`, 'is true where it is given');
   }
   if (role['compact'] === true && role['workflow'] !== undefined) {
-    throw invalid(what, 'is a summary by a function or a command, not by a workflow');
+    throw invalid(what, 'must be a summary by a function or a command, not by a workflow');
   }
   if (role['schema'] !== undefined) checkSchema(role['schema'], `${what}.schema`);
   if (role['timeoutMs'] !== undefined) {
@@ -133,7 +133,7 @@ function asObject(
   what: string,
   fields?: readonly string[],
 ): Record<string, unknown> {
-  if (kindOf(value) !== 'object') throw invalid(what, `is an object, got ${kindOf(value)}`);
+  if (kindOf(value) !== 'object') throw invalid(what, `must be an object, got ${kindOf(value)}`);
   const object = value as Record<string, unknown>;
   const unknown = fields && Object.keys(object).find((name) => !fields.includes(name));
   if (unknown === undefined) return object;
@@ -142,5 +142,5 @@ function asObject(
 
 function checkOptionalText(value: unknown, what: string): void {
   if (value === undefined || (typeof value === 'string' && value !== '')) return;
-  throw invalid(what, 'is a text that is not empty');
+  throw invalid(what, 'must be a text that is not empty');
 }

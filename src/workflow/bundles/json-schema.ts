@@ -40,7 +40,8 @@ const KEYWORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 export function checkSchema(schema: unknown, what: string): void {
-  if (kindOf(schema) !== 'object') throw invalid(what, `is a JSON Schema, got ${kindOf(schema)}`);
+  if (kindOf(schema) !== 'object')
+    throw invalid(what, `must be a JSON Schema, got ${kindOf(schema)}`);
   const given = schema as JsonSchema;
   for (const [keyword, value] of Object.entries(given)) {
     const check = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword] : undefined;

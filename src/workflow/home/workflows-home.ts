@@ -38,7 +38,7 @@ export function isThreadId(text: unknown): text is ThreadId {
 /** The only way from text to `ThreadId`. */
 export function toThreadId(text: string): ThreadId {
   if (isThreadId(text)) return text;
-  throw invalid('thread id', `is a ULID of 26 characters, got ${JSON.stringify(text)}`);
+  throw invalid('thread id', `must be a ULID of 26 characters, got ${JSON.stringify(text)}`);
 }
 
 export function newThreadId(nowMs: number): ThreadId {

@@ -140,7 +140,7 @@ async function summariseThread(
   if (typeof summarise === 'string') return { text: summarise, head };
   if (typeof summarise === 'function') return { text: await summarise(context), head };
   if (kindOf(summarise) !== 'object' || typeof summarise.command !== 'string') {
-    throw invalid('summarise', 'is a text, a function or {command}');
+    throw invalid('summarise', 'must be a text, a function or {command}');
   }
   const { command, signal } = summarise;
   const text = await runCommand(command, { input: renderContext(context), signal });

@@ -93,7 +93,7 @@ type Finder = (engine: Engine, head: Hash) => Promise<FoundStep | undefined>;
 
 function toFinder(at: string | number): Finder {
   if (typeof at === 'number') {
-    if (!Number.isSafeInteger(at)) throw invalid('at', `is a whole number, got ${at}`);
+    if (!Number.isSafeInteger(at)) throw invalid('at', `must be a whole number, got ${at}`);
     return at < 0 ? fromTheEnd(-at - 1) : fromTheBeginning(at);
   }
   if (typeof at !== 'string' || at === '') {

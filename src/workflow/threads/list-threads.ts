@@ -18,7 +18,7 @@ const TIME_MAX = 8.64e15;
 /** Lists threads under way, the last changed first; then the finished ones, the last to end first. */
 export async function listThreads(engine: Engine, options: ListThreads): Promise<ThreadPage> {
   const { state = 'active', cursor } = options;
-  if (!STATES.includes(state)) throw invalid('state', `is one of ${STATES.join(', ')}`);
+  if (!STATES.includes(state)) throw invalid('state', `must be one of ${STATES.join(', ')}`);
   const limit = checkWhole(options.limit ?? LIST_DEFAULT, 'limit', 1, LIST_MAX);
   const bundles =
     options.bundle === undefined

@@ -20,7 +20,7 @@ export function toQuipuError(error: unknown, path: string): Error {
   if (FULL.has(errno)) {
     return new QuipuError(
       'DISK_FULL',
-      `no room to write ${path} (${errno}); nothing was stored. Free some space and try again: reading goes on meanwhile`,
+      `there is no room to write ${path} (${errno}); nothing was stored. Free some space and try again; reads continue meanwhile`,
       { path },
       cause,
     );
@@ -65,7 +65,7 @@ export function unknownOutcome(error: unknown, path: string): QuipuError<'IO'> {
   const errno = (error as NodeJS.ErrnoException | undefined)?.code ?? 'EIO';
   return new QuipuError(
     'IO',
-    `could not make ${path} durable (${errno}); nothing more is acknowledged until the store is opened again. Whether this write is kept shows then: retry it with the same idempotency key`,
+    `the sync of ${path} failed (${errno}). The store acknowledges nothing until you open it again. Then retry this write with the same idempotency key`,
     { path, errno, outcome: 'unknown' },
     { cause: error },
   );

@@ -34,7 +34,7 @@ export const plainFilesIo: Io = {
   async lock(path) {
     const unlock = takeExclusiveLock(path, 0);
     if (unlock === undefined) {
-      throw new QuipuError('LOCKED', `${path} is held by someone else`, {
+      throw new QuipuError('LOCKED', `another process or task holds ${path}`, {
         what: path,
         owner: 'another process or task',
       });

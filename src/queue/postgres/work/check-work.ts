@@ -25,7 +25,7 @@ export function checkWork(given: WorkOptions): CheckedWork {
   const { once = false, jobs = JOBS_DEFAULT, leaseMs = LEASE_MS_DEFAULT, env = {} } = given;
   checkWhole(jobs, 'jobs', 1, JOBS_MAX);
   checkWhole(leaseMs, 'leaseMs', 1, LEASE_MS_MAX);
-  if (leaseMs < LEASE_MS_MIN) throw invalid('leaseMs', `is at least ${LEASE_MS_MIN}`);
+  if (leaseMs < LEASE_MS_MIN) throw invalid('leaseMs', `must be at least ${LEASE_MS_MIN}`);
   return {
     queues: toSet(given.queues, checkQueueName),
     consumers: toSet(given.consumers, checkConsumer),

@@ -127,7 +127,7 @@ export const streamingRoutes: readonly Route[] = [
     },
     async run({ params: { id }, query, request }) {
       const after = Number(resumeAt(request, query.after) ?? 0);
-      if (!Number.isSafeInteger(after)) throw invalid('Last-Event-ID', 'is a number of bytes');
+      if (!Number.isSafeInteger(after)) throw invalid('Last-Event-ID', 'must be a number of bytes');
       if ((await request.service.served.engine.getTurn(id)) === undefined) throw noTurn(id);
       const open = (from = String(after)): AsyncIterable<SentEvent> =>
         deltas(request, id, Number(from));
