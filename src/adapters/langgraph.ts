@@ -24,21 +24,29 @@ import type { NewTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
 import { BATCH_TURNS, contextsUnder, joinName, splitName, withRetries } from './shared.ts';
 import { CHECKPOINT, List, Thread, VALUE, WRITES, changeOf } from './langgraph-thread.ts';
-import type { CheckpointRecord, Piece, Saved, WritesRecord } from './langgraph-thread.ts';
+import type { Change, CheckpointRecord, Piece, Saved, WritesRecord } from './langgraph-thread.ts';
 
 const THREADS_MAX = 256;
 const CACHE_BYTES = 33_554_432;
 /** JSON of at most this many bytes stands in the record itself; longer values are blobs of their own. */
 const INLINE_BYTES = 256;
+const COMMA = 0x2c;
 
 /** The new blobs of a record, by their pieces. */
 type Fresh = Map<Piece, NewTurn>;
+
+/** A list as JSON. Whoever has that of the list before sees at once what was added, and reads a list in one go. */
+interface Dump {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+}
 
 /** Keeps the checkpoints of LangGraph in a store: each one is a turn, and each branch a context. */
 export class QuipuSaver extends BaseCheckpointSaver {
   readonly #store: Store;
   readonly #prefix: string;
   readonly #bytes = new LruCache<string, Uint8Array>(CACHE_BYTES, ({ length }) => length + 1);
+  readonly #dumps = new LruCache<List, Dump>(CACHE_BYTES, ({ bytes }) => bytes.length);
   readonly #threads = new LruCache<string, Thread>(THREADS_MAX, () => 1);
   readonly #writers = new OneAtATime<string>();
 
@@ -99,6 +107,7 @@ export class QuipuSaver extends BaseCheckpointSaver {
           if (parent !== undefined && !thread.saved.has(parent)) await thread.refresh();
           const base = parent === undefined ? undefined : thread.saved.get(parent);
           const fresh: Fresh = new Map();
+          const dumps = new Map<string, Dump>();
           const { channel_values: values, ...rest } = checkpoint;
           const record: CheckpointRecord = {
             id: checkpoint.id,
@@ -117,7 +126,9 @@ export class QuipuSaver extends BaseCheckpointSaver {
             if (!given) record.values.push([channel, null]);
             // A version that did not change says that the value did not. The first checkpoint leaves such channels out.
             else if (Object.hasOwn(newVersions, channel) || (!old && parent !== undefined)) {
-              const change = changeOf(old, await this.#keepAll(values[channel], fresh));
+              const change = await this.#change(old, values[channel], fresh, (dump) =>
+                dumps.set(channel, dump),
+              );
               if (change !== undefined) record.values.push([channel, change]);
             }
           }
@@ -128,6 +139,10 @@ export class QuipuSaver extends BaseCheckpointSaver {
           turns.push({ type: CHECKPOINT, payload: record });
           for (let at = 0; at < turns.length; at += BATCH_TURNS) {
             await thread.append(await thread.branchAt(base), turns.slice(at, at + BATCH_TURNS));
+          }
+          for (const [channel, dump] of dumps) {
+            const list = thread.saved.get(checkpoint.id)?.values?.get(channel);
+            if (list instanceof List) this.#dumps.set(list, dump);
           }
         },
         () => thread.refresh(),
@@ -200,6 +215,25 @@ export class QuipuSaver extends BaseCheckpointSaver {
     return `${type}:${hash}`;
   }
 
+  /** Returns the change from `old` to `value`. When elements were added at the end, only these are kept anew. */
+  async #change(
+    old: Piece | List | undefined,
+    value: unknown,
+    fresh: Fresh,
+    onDump: (dump: Dump) => void,
+  ): Promise<Change | undefined> {
+    if (!Array.isArray(value)) return changeOf(old, await this.#keepAll(value, fresh));
+    const [type, bytes] = await this.serde.dumpsTyped(value);
+    if (type === 'json') onDump({ bytes, count: value.length });
+    const before = old instanceof List && type === 'json' ? this.#dumps.get(old) : undefined;
+    if (before === undefined || !isContinued(before, bytes))
+      return changeOf(old, await this.#keepAll(value, fresh));
+    if (old instanceof List) this.#dumps.delete(old);
+    if (value.length === before.count) return undefined;
+    const added = value.slice(before.count).map((item) => this.#keep(item, fresh, INLINE_BYTES));
+    return [before.count, 0, ...(await Promise.all(added))];
+  }
+
   /** A list is kept by its elements. */
   async #keepAll(value: unknown, fresh: Fresh): Promise<Piece | readonly Piece[]> {
     if (!Array.isArray(value)) return this.#keep(value, fresh, INLINE_BYTES);
@@ -207,7 +241,11 @@ export class QuipuSaver extends BaseCheckpointSaver {
   }
 
   async #load(value: Piece | List): Promise<unknown> {
-    if (value instanceof List) return Promise.all(value.pieces().map((piece) => this.#load(piece)));
+    if (value instanceof List) {
+      const dump = this.#dumps.get(value);
+      if (dump !== undefined) return this.serde.loadsTyped('json', dump.bytes);
+      return Promise.all(value.pieces().map((piece) => this.#load(piece)));
+    }
     if (value.startsWith('=')) return this.serde.loadsTyped('json', value.slice(1));
     const colon = value.lastIndexOf(':');
     const hash = value.slice(colon + 1);
@@ -264,6 +302,15 @@ export class QuipuSaver extends BaseCheckpointSaver {
     checkpoint.channel_versions[TASKS] =
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
+}
+
+/** True when these bytes have the elements of `before`, perhaps followed by others. */
+function isContinued({ bytes: before, count }: Dump, bytes: Uint8Array): boolean {
+  const end = before.length - 1;
+  if (count === 0 || bytes.length < before.length) return false;
+  const next = bytes[end];
+  if (next !== COMMA && (next !== before[end] || bytes.length > before.length)) return false;
+  return Buffer.compare(bytes.subarray(0, end), before.subarray(0, end)) === 0;
 }
 
 interface Wanted {

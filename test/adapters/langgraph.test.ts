@@ -132,6 +132,39 @@ describe('a growing list', () => {
     expect(blobs).toBe(5 + lists.length);
   });
 
+  it('is told from one whose text begins alike, and from one that was changed in place', async () => {
+    const { store, saver } = await setUp();
+    const changing: { text: string }[] = [{ text: 'a' }, { text: 'b' }];
+    const lists: unknown[][] = [
+      [],
+      [1],
+      [1],
+      [12],
+      [12, 3],
+      [12, 34],
+      [1, 2, 34],
+      [[1], 2],
+      [[1, 2]],
+    ];
+    lists.push([[1], 2], ['a,"b'], ['a', 'b'], ['a', 'b', 'c'], ['a', 'b']);
+    let at = AT;
+    const seen: [typeof AT, unknown][] = [];
+    const keep = async (messages: unknown[]): Promise<void> => {
+      at = await put(saver, at, { messages });
+      seen.push([at, structuredClone(messages)]);
+    };
+    for (const list of lists) await keep(list);
+    await keep(changing);
+    changing[0]!.text = 'c';
+    await keep(changing);
+    changing.push({ text: 'd' });
+    await keep(changing);
+    for (const reader of [saver, new QuipuSaver(store)]) {
+      for (const [where, messages] of seen)
+        expect(await valuesAt(reader, where)).toEqual({ messages });
+    }
+  });
+
   it('keeps what a collection of garbage must not take', async () => {
     const { store, saver } = await setUp();
     const first = await put(saver, AT, { messages: [message(1)] });
