@@ -23,16 +23,10 @@ import {
 } from './turn-options.ts';
 import type { DetailsOptions, KeyFlag, NameFlag } from './turn-options.ts';
 import type { QuipuVerb } from '../kit/command.ts';
-import {
-  exportChain,
-  findContextId,
-  mustGetContext,
-  mustGetTurn,
-  toTurnLine,
-} from './turn-output.ts';
+import { findContextId, mustGetContext, mustGetTurn, toTurnLine } from './turn-output.ts';
 import { move, rename } from './context-place.ts';
 import type { GivenContext } from '../kit/parse.ts';
-import type { ExportOptions } from './turn-output.ts';
+import type { ExportOptions } from './export-chain.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
 import { collect, parseTime, parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
@@ -339,6 +333,7 @@ const chain: QuipuVerb = {
     const { shell } = io;
     await using store = await io.openStore();
     const tip = await mustGetTurn(store, id, { payload: false });
+    const { exportChain } = await import('./export-chain.ts');
     await exportChain(shell, store, tip, options);
   },
 };
@@ -356,6 +351,7 @@ const exportVerb: QuipuVerb = {
     await using store = await io.openStore();
     const { head, headDepth: depth } = await mustGetContext(store, context);
     const tip = head === NO_TURN ? undefined : { id: head, depth };
+    const { exportChain } = await import('./export-chain.ts');
     await exportChain(shell, store, tip, options);
   },
 };

@@ -1,6 +1,6 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { checkKey, checkType, checkVersion } from '../../context/check-input.ts';
-import type { BatchTurn, NewTurn } from '../../context/contexts.ts';
+import type { BatchTurn } from '../../context/contexts.ts';
 import {
   type PayloadEncoding,
   type PayloadRules,
@@ -12,8 +12,14 @@ import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { TurnJson } from '../../context/turn.ts';
 import { namingLine, parseJsonLine, readLines } from '../kit/input.ts';
 
-/** The store gives these fields, so an exported line carries them; a new turn gets its own. */
-const OWN_FIELDS: Record<Exclude<keyof TurnJson, keyof NewTurn>, true> = {
+/** The fields of a line. An exported line also carries those that the store gives; a new turn gets its own. */
+const FIELDS: Record<keyof TurnJson | 'bytes' | 'idempotencyKey', true> = {
+  type: true,
+  version: true,
+  encoding: true,
+  payload: true,
+  idempotencyKey: true,
+  bytes: true,
   id: true,
   context: true,
   parent: true,
@@ -29,10 +35,14 @@ const OWN_FIELDS: Record<Exclude<keyof TurnJson, keyof NewTurn>, true> = {
   reason: true,
   undecodable: true,
 };
+
+/** The fields of a line as they were given. */
+export type TurnFields = { readonly [Name in keyof typeof FIELDS]?: unknown };
+
 const RULES: PayloadRules = { maxPayloadBytes: PAYLOAD_BYTES_MAX };
 
 /** A line is a payload in JSON: escapes and base64 make it longer than the stored bytes. */
-const LINE_BYTES_MAX = 2 * PAYLOAD_BYTES_MAX;
+export const LINE_BYTES_MAX: number = 2 * PAYLOAD_BYTES_MAX;
 
 /** Reads new turns from JSON lines. An error names the first wrong line by its number. Blank lines do not count. */
 export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<BatchTurn[]> {
@@ -55,34 +65,47 @@ export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<Batc
 }
 
 function parseLine(line: Uint8Array, number: number): BatchTurn | undefined {
+  const fields = parseFields(line, number);
+  return fields && toTurn(fields, number);
+}
+
+/** The fields of a line, all of which are known. Undefined for a blank line. */
+export function parseFields(line: Uint8Array, number: number): TurnFields | undefined {
   const value = parseJsonLine(line, number);
   if (value === undefined) return undefined;
   const where = `line ${number}`;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid(where, 'is not a JSON object');
   }
-  const { type, version, encoding, payload, idempotencyKey, ...rest } = value as Record<
-    string,
-    unknown
-  >;
-  const unknown = Object.keys(rest).find((name) => !Object.hasOwn(OWN_FIELDS, name));
-  if (unknown !== undefined)
-    throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
-  if (type === undefined) throw invalid(where, 'has no "type"');
-  if (payload === undefined) throw invalid(where, 'has no "payload"');
-  return namingLine(number, () => {
-    const codec = findCodec((encoding ?? 'json') as PayloadEncoding);
-    const isBytes = rest['undecodable'] === true || holdsBytes(codec);
-    const given = isBytes ? fromBase64(payload) : payload;
-    const key = checkKey({ idempotencyKey } as Pick<BatchTurn, 'idempotencyKey'>);
-    return {
-      ...(key !== undefined && { idempotencyKey: key }),
-      type: checkType(type),
-      version: checkVersion(version as number | undefined),
-      encoding: codec.number as PayloadEncoding,
-      payload: encodePayload(given, codec.number, RULES).bytes,
-    };
-  });
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(FIELDS, name));
+  if (unknown === undefined) return value as TurnFields;
+  throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
+}
+
+/** A turn with its payload as bytes. */
+export type LineTurn = BatchTurn & { readonly payload: Uint8Array };
+
+/** The turn that the fields of a line describe. */
+export function toTurn(fields: TurnFields, number: number): LineTurn {
+  const { type, payload } = fields;
+  if (type === undefined) throw invalid(`line ${number}`, 'has no "type"');
+  if (payload === undefined) throw invalid(`line ${number}`, 'has no "payload"');
+  return namingLine(number, () => encodeTurn(fields));
+}
+
+function encodeTurn(fields: TurnFields): LineTurn {
+  const { type, version, encoding = 'json', payload, bytes, idempotencyKey, undecodable } = fields;
+  const codec = findCodec(encoding as PayloadEncoding);
+  const isBytes = undecodable === true || holdsBytes(codec);
+  const given = bytes === undefined ? (isBytes ? fromBase64(payload) : payload) : fromBase64(bytes);
+  const key = checkKey({ idempotencyKey } as Pick<BatchTurn, 'idempotencyKey'>);
+  return {
+    ...(key !== undefined && { idempotencyKey: key }),
+    type: checkType(type),
+    version: checkVersion(version as number | undefined),
+    encoding: codec.number as PayloadEncoding,
+    payload: encodePayload(given, codec.number, RULES).bytes,
+  };
 }
 
 function fromBase64(payload: unknown): Uint8Array {

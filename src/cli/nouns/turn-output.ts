@@ -1,15 +1,12 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Turn } from '../../context/turn.ts';
-import type { CommandIo, QuipuShell } from '../kit/command.ts';
+import type { CommandIo } from '../kit/command.ts';
 import { toPlainLine, toSize, toTable, toTime } from '../kit/text.ts';
 import type { ReadOptions, TurnPage } from '../../context/contexts.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Context } from '../../context/context.ts';
 import type { Store } from '../../store/store.ts';
 import type { GivenContext } from '../kit/parse.ts';
-import { openOutput, type OutGiven } from '../kit/output.ts';
-import { startProgress } from '../kit/command.ts';
-import { toReadOptions } from './turn-options.ts';
 
 const PREVIEW_CHARS = 60;
 
@@ -87,29 +84,4 @@ export async function mustGetTurn(store: Store, id: TurnId, options: ReadOptions
   const turn = await store.contexts.turn(id, options);
   if (turn !== undefined) return turn;
   throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: `${id}` });
-}
-
-export interface ExportOptions extends ReadOptions, OutGiven {}
-
-/** Writes the turns from the root to `tip`, one JSON object a line, to standard output or a file. */
-export async function exportChain(
-  shell: QuipuShell,
-  store: Store,
-  tip: { readonly id: TurnId; readonly depth: number } | undefined,
-  options: ExportOptions,
-): Promise<void> {
-  await using output = await openOutput(shell, options);
-  const progress = startProgress(shell);
-  try {
-    const turns = tip === undefined ? [] : store.contexts.chain(tip.id, toReadOptions(options));
-    for await (const turn of turns) {
-      await output.write(`${JSON.stringify(turn)}\n`);
-      // A bar in the middle of the printed output would only disturb.
-      if (options.out !== undefined)
-        progress.report(turn.depth + 1, (tip?.depth ?? 0) + 1, 'turns');
-    }
-  } finally {
-    progress.end();
-  }
-  await output.complete();
 }

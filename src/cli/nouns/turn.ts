@@ -85,6 +85,25 @@ const appendBatch: QuipuVerb = {
   },
 };
 
+const importVerb: QuipuVerb = {
+  name: 'import',
+  summary: 'Take in what "quipu context export" wrote, and print the id of the context.',
+  more: [
+    'Each context that the turns were written to gets one here, with turns of the same types and bytes. Exports of',
+    'branches share the turns that the branches share. What is there already is not added again, so a command that was',
+    'cut off can be run again. A file is read twice, and checked before anything is stored. Standard input is checked',
+    'as it comes, and the error says what was kept. Times, names and titles are not part of an export.',
+  ].join('\n'),
+  examples: [
+    'quipu context export 1 --out turns.jsonl && quipu context import turns.jsonl --store ./other',
+    'quipu context export 1 | quipu context import - --store ./other --json',
+  ],
+  takes: [argument('<file>', 'the file, or - for standard input')],
+  async run(io, file: string) {
+    await (await import('./run-context-import.ts')).runContextImport(io, file);
+  },
+};
+
 interface StreamGiven extends PlaceFlags {
   readonly type: string;
   readonly typeVersion?: number;
@@ -269,6 +288,7 @@ function toTurnFacts(turn: Turn): string {
 export const turnVerbs: readonly QuipuVerb[] = [
   append,
   appendBatch,
+  importVerb,
   stream,
   last,
   before,
