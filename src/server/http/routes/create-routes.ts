@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { describeApi } from './open-api.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
+import { fsRoutes } from '../cxdb/fs-routes.ts';
+import { registryRoutes } from '../cxdb/registry-routes.ts';
 import { blobRoutes } from './blobs.ts';
 import { browseRoutes } from './browse.ts';
 import { callRoutes } from './call.ts';
@@ -26,6 +28,8 @@ import { workflowRoutes } from './workflows.ts';
 /** Every route of the HTTP server, including the description of the routes. */
 export function createRoutes(): readonly Route[] {
   const routes: Route[] = [
+    ...fsRoutes,
+    ...registryRoutes,
     ...contextRoutes,
     ...turnRoutes,
     ...streamingRoutes,

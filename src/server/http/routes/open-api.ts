@@ -12,7 +12,7 @@ const ERROR_EXAMPLE = {
 export function describeApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
-    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    const path = route.path.replaceAll(/:(\w+)(?:\{[^}]+\})?/g, '{$1}');
     paths[path] = { ...paths[path], [route.method]: describeRoute(route) };
   }
   return {

@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { NO_TURN } from '../../../base/brand.ts';
+import type { Hash, TurnId } from '../../../base/brand.ts';
+import { QuipuError, tooLarge } from '../../../base/errors.ts';
+import { mustGetTurn } from '../../../context/turns/read-turns.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
+import { turnId } from '../exchange/schemas.ts';
+import { findEntry, readTree, toParts } from './tree.ts';
+import type { TreeEntry } from './tree.ts';
+
+/** Turns that are asked for their root at a time, on the way to the beginning. */
+const STEP = 1024;
+/** A larger file is read as its bytes: in JSON it is held as a whole. */
+const JSON_FILE_BYTES_MAX = 16 * 1024 * 1024;
+const ERASED = /^0+$/;
+
+const entryJson = z.strictObject({
+  name: z.string(),
+  kind: z.enum(['file', 'dir', 'symlink']),
+  mode: z.string().describe('Octal'),
+  size: z.number(),
+  hash: z.string(),
+});
+const listing = z.strictObject({
+  turn_id: z.string(),
+  path: z.string(),
+  fs_root_hash: z.string(),
+  entries: z.array(entryJson),
+});
+const EXAMPLE_ENTRY = { name: 'README.md', kind: 'file', mode: '644', size: 14, hash: 'ab' };
+const EXAMPLE = { turn_id: '2', path: '', fs_root_hash: 'cd', entries: [EXAMPLE_ENTRY] };
+/** Of cxdb's routes, unknown keys are ignored. */
+const format = z.object({
+  format: z.string().optional().describe('`json`: with what is known of it'),
+});
+
+export const fsRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/turns/:id/fs',
+    name: 'listSnapshot',
+    summary: 'A folder of the file system at a turn: its own root, or the nearest one before it',
+    needs: 'read',
+    params: z.strictObject({ id: turnId }),
+    query: z.object({ path: z.string().optional().describe('Default: the root') }),
+    answer: { what: 'The files and folders in it', json: listing, example: EXAMPLE },
+    async run({ params: { id }, query: { path = '' }, request }) {
+      const { engine } = request.service.served;
+      const root = await inheritedRoot(request, id);
+      const folder = await findEntry(engine, root, toParts(path));
+      return list({ engine, id, root, path }, folder);
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/turns/:id/fs/:path{.+}',
+    name: 'readSnapshot',
+    summary: 'A file of the file system at a turn, the target of a link, or a folder as a list',
+    needs: 'read',
+    params: z.strictObject({ id: turnId, path: z.string() }),
+    query: format,
+    answer: {
+      what: 'The bytes; `X-Fs-Hash` and `X-Fs-Mode` tell more',
+      type: 'application/octet-stream',
+    },
+    async run({ params: { id, path }, query, request }) {
+      const { engine } = request.service.served;
+      const root = await inheritedRoot(request, id);
+      const entry = await findEntry(engine, root, toParts(path));
+      if (entry === undefined || entry.kind === 'dir')
+        return list({ engine, id, root, path }, entry);
+      const stat = await engine.statBlob(entry.hash);
+      if (stat === undefined) throw gone(entry.hash);
+      if (query.format === 'json') return inJson({ engine, id, path }, entry, stat.size);
+      return {
+        type: typeOf(entry.name),
+        headers: {
+          'X-Fs-Hash': entry.hash,
+          'X-Fs-Mode': entry.mode.toString(8),
+          'Content-Length': String(stat.size),
+          // Whoever wrote the file must not run anything in the name of this server.
+          'Content-Security-Policy': "sandbox; default-src 'none'",
+        },
+        body: engine.readBlob(entry.hash),
+      };
+    },
+  }),
+];
+
+/** The root of the turn, or of the nearest turn before it that has one. NOT_FOUND when none has. */
+export async function inheritedRoot(
+  { service, signal }: Pick<HttpRequest, 'service' | 'signal'>,
+  id: TurnId,
+): Promise<Hash> {
+  const { engine } = service.served;
+  let at: TurnId = (await mustGetTurn(engine, id)).id;
+  while (at !== NO_TURN && !signal.aborted) {
+    const rows = await engine.walkBack(at, STEP);
+    const roots = new Map(
+      (await engine.getFsRoots(rows.map((row) => row.id))).map(({ turn, root }) => [turn, root]),
+    );
+    const nearest = rows.find((row) => roots.has(row.id));
+    const root = nearest && roots.get(nearest.id);
+    if (root !== undefined && !ERASED.test(root)) return root;
+    if (root !== undefined) break;
+    at = rows.at(-1)?.parent ?? NO_TURN;
+  }
+  throw new QuipuError('NOT_FOUND', `turn ${id} has no snapshot of a file system`, {
+    what: 'snapshot',
+    id: String(id),
+  });
+}
+
+interface Place {
+  readonly engine: Engine;
+  readonly id: TurnId;
+  readonly path: string;
+}
+
+async function list(
+  { engine, id, root, path }: Place & { readonly root: Hash },
+  folder: TreeEntry | undefined,
+): Promise<Reply> {
+  if (folder !== undefined && folder.kind !== 'dir') {
+    throw new QuipuError('INVALID', `${folder.name} is not a folder`, { what: 'path' });
+  }
+  const entries = await readTree(engine, folder?.hash ?? root);
+  return jsonReply({
+    turn_id: String(id),
+    path,
+    fs_root_hash: root,
+    entries: entries.map(toJson),
+  });
+}
+
+async function inJson({ engine, id, path }: Place, entry: TreeEntry, size: number): Promise<Reply> {
+  if (size > JSON_FILE_BYTES_MAX) {
+    const message = `the file has ${size} bytes; read it without format=json`;
+    throw tooLarge('file', JSON_FILE_BYTES_MAX, size, message);
+  }
+  const bytes = await engine.viewBlob(entry.hash);
+  if (bytes === undefined) throw gone(entry.hash);
+  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+  return jsonReply({ turn_id: String(id), path, ...toJson(entry), content_base64: content });
+}
+
+function toJson({ name, kind, mode, size, hash }: TreeEntry): z.infer<typeof entryJson> {
+  return { name, kind, mode: mode.toString(8), size, hash };
+}
+
+function gone(hash: Hash): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+}
+
+const TEXT = /\.(?:txt|md|json|ya?ml|toml|csv|log|js|ts|tsx|jsx|go|rs|py|rb|java|c|h|cpp|sh|sql)$/i;
+const PICTURE = /\.(png|jpe?g|gif|webp)$/i;
+
+/** Text and pictures, which browsers only show. Everything else is bytes. */
+function typeOf(name: string): string {
+  if (TEXT.test(name)) return 'text/plain; charset=utf-8';
+  const [, ending] = PICTURE.exec(name) ?? [];
+  if (ending === undefined) return 'application/octet-stream';
+  return `image/${ending.toLowerCase().replace('jpg', 'jpeg')}`;
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { QuipuError } from '../../../base/errors.ts';
+import { hashText } from '../../../base/hash.ts';
+import { decodeUtf8 } from '../../../base/text.ts';
+import { parseJson, readBody } from '../exchange/read-body.ts';
+import { defineRoute, jsonReply } from '../exchange/route.ts';
+import type { Route } from '../exchange/route.ts';
+import { latestOf } from './type-bundle.ts';
+import type { TypeSpec } from './type-bundle.ts';
+import { putBundle, readBundle, readRegistry } from './type-registry.ts';
+
+const BUNDLE_BYTES_MAX = 1024 * 1024;
+const bundleParams = z.strictObject({ bundle: z.string() });
+const EXAMPLE_FIELD = { name: 'role', type: 'string' };
+const fields = z.record(z.string(), z.looseObject({ name: z.string(), type: z.string() }));
+
+export const registryRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'put',
+    path: '/v1/registry/bundles/:bundle{.+}',
+    name: 'putTypeBundle',
+    summary: 'Publish types: names and kinds of the numbered fields of payloads',
+    needs: 'write',
+    params: bundleParams,
+    query: z.object({}),
+    body: { bytes: 'A bundle as JSON of at most 1 MiB. The id in it counts, not that of the path' },
+    answer: {
+      status: 201,
+      what: 'It is there; 204 when it was before. 409 when it contradicts another bundle',
+      json: z.strictObject({ bundle_id: z.string() }),
+      example: { bundle_id: '2025-01-30T10:00:00Z#abc123' },
+    },
+    async run({ request }) {
+      const text = decodeUtf8(await readBody(request, BUNDLE_BYTES_MAX));
+      const bundle = parseJson(Buffer.from(text));
+      const isNew = await putBundle(request.service.served.engine, text, bundle);
+      if (!isNew) return { status: 204 };
+      return jsonReply({ bundle_id: (bundle as { bundle_id: string }).bundle_id });
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/registry/bundles/:bundle{.+}',
+    name: 'getTypeBundle',
+    summary: 'A bundle, byte for byte as it was published',
+    needs: 'read',
+    headers: { 'If-None-Match': 'The ETag of a bundle that the client has: 304' },
+    params: bundleParams,
+    query: z.object({}),
+    answer: {
+      what: 'The bundle',
+      json: z.looseObject({ registry_version: z.number(), bundle_id: z.string() }),
+      example: { registry_version: 1, bundle_id: '2025-01-30T10:00:00Z#abc123', types: {} },
+    },
+    async run({ params: { bundle: id }, request }) {
+      const text = await readBundle(request.service.served.engine, id);
+      if (text === undefined) throw missing('bundle', id);
+      const headers = { ETag: `"${hashText(text)}"`, 'Cache-Control': 'private, max-age=31536000' };
+      if (request.header('if-none-match') === headers.ETag) return { status: 304, headers };
+      return { headers, body: text };
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/registry/types',
+    name: 'listTypes',
+    summary: 'Types with their latest versions, by name',
+    needs: 'read',
+    query: z.object({}),
+    answer: {
+      what: 'The types',
+      json: z.strictObject({
+        types: z.array(
+          z.strictObject({
+            type_id: z.string(),
+            latest_version: z.int(),
+            bundle_id: z.string(),
+          }),
+        ),
+      }),
+      example: { types: [{ type_id: 'com.example.Message', latest_version: 2, bundle_id: 'b' }] },
+    },
+    async run({ request }) {
+      const { types } = await readRegistry(request.service.served.engine);
+      const latest = [...types.keys()].toSorted().flatMap((type) => {
+        const spec = latestOf(types, type);
+        if (spec === undefined) return [];
+        return [{ type_id: type, latest_version: spec.version, bundle_id: spec.bundle }];
+      });
+      return jsonReply({ types: latest });
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/registry/types/:type/versions/:version',
+    name: 'getType',
+    summary: 'The fields of one version of a type',
+    needs: 'read',
+    params: z.strictObject({ type: z.string(), version: z.string() }),
+    query: z.object({}),
+    answer: {
+      what: 'Fields by their number',
+      json: z.looseObject({ type_id: z.string(), type_version: z.int(), fields }),
+      example: { type_id: 'com.example.Message', type_version: 1, fields: { 1: EXAMPLE_FIELD } },
+    },
+    async run({ params: { type, version }, request }) {
+      const { types } = await readRegistry(request.service.served.engine);
+      const spec = /^\d{1,9}$/.test(version) ? types.get(type)?.get(Number(version)) : undefined;
+      if (spec === undefined) throw missing('type version', `${type} ${version}`.slice(0, 200));
+      return jsonReply(toJson(type, spec));
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/registry/renderers',
+    name: 'listRenderers',
+    summary: 'The renderers that types name, each of its latest version',
+    needs: 'read',
+    query: z.object({}),
+    answer: {
+      what: 'Renderers by type. This server loads none of them',
+      json: z.strictObject({ renderers: z.record(z.string(), z.looseObject({})) }),
+      example: { renderers: { 'com.example.Message': { esm_url: 'builtin:Message' } } },
+    },
+    async run({ request }) {
+      const { types } = await readRegistry(request.service.served.engine);
+      const shown = [...types.keys()].map((type) => [type, latestOf(types, type)?.renderer]);
+      const renderers = Object.fromEntries(shown.filter(([, one]) => one !== undefined)) as object;
+      return jsonReply({ renderers });
+    },
+  }),
+];
+
+function toJson(type: string, { version, fields: found, renderer }: TypeSpec): object {
+  const numbered = Object.fromEntries(found);
+  const shown = renderer === undefined ? {} : { renderer };
+  return { type_id: type, type_version: version, fields: numbered, ...shown };
+}
+
+function missing(what: string, id: string): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id });
+}

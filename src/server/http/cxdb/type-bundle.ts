@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { QuipuError, invalid } from '../../../base/errors.ts';
+import { checkInput } from '../exchange/http-error.ts';
+
+// What clients publish about their types, merged into one registry. The functions are pure.
+//
+// Invariants
+// - A type with a version means the same for ever: a bundle that says otherwise is refused as a whole.
+// - A tag of a type keeps its kind of value over all versions, so that old payloads stay readable.
+
+const TYPES_MAX = 10_000;
+const FIELDS_MAX = 1000;
+const shortText = z.string().min(1).max(512);
+
+const field = z.object({
+  name: shortText,
+  type: shortText,
+  enum: shortText.optional(),
+  ref: shortText.optional(),
+  optional: z.boolean().optional(),
+  semantic: shortText.optional(),
+  items: z
+    .union([shortText, z.object({ type: shortText.optional(), ref: shortText.optional() })])
+    .optional(),
+});
+
+const renderer = z.object({
+  esm_url: z.string().max(4096),
+  component: z.string().max(512).optional(),
+  integrity: z.string().max(512).optional(),
+});
+
+const typeVersion = z.object({
+  fields: z.record(z.string().regex(/^\d{1,15}$/, 'is a number'), field).default({}),
+  renderer: renderer.nullish(),
+});
+
+const bundleSchema = z.object({
+  registry_version: z.int().min(1),
+  bundle_id: shortText,
+  types: z
+    .record(
+      shortText,
+      z.object({ versions: z.record(z.string().regex(/^\d{1,9}$/), typeVersion).default({}) }),
+    )
+    .default({}),
+  enums: z
+    .record(shortText, z.record(z.string().regex(/^\d{1,15}$/), z.string().max(512)))
+    .default({}),
+});
+
+export interface FieldSpec {
+  readonly name: string;
+  readonly type: string;
+  /** The enum whose labels stand for the numbers. */
+  readonly enum?: string | undefined;
+  /** The type of the value, when it is one with fields of its own. */
+  readonly ref?: string | undefined;
+  readonly optional?: boolean | undefined;
+  readonly semantic?: string | undefined;
+  /** Of an array: the kind of its items. */
+  readonly items?: string | { type?: string | undefined; ref?: string | undefined } | undefined;
+}
+
+export interface Renderer {
+  readonly esm_url: string;
+  readonly component?: string | undefined;
+  readonly integrity?: string | undefined;
+}
+
+type Versions = Readonly<Record<string, VersionGiven>>;
+
+interface VersionGiven {
+  readonly fields: Readonly<Record<string, FieldSpec>>;
+  readonly renderer?: Renderer | null | undefined;
+}
+
+export interface TypeBundle {
+  readonly bundle_id: string;
+  readonly types: Readonly<Record<string, { readonly versions: Versions }>>;
+  readonly enums: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+export interface TypeSpec {
+  readonly version: number;
+  readonly bundle: string;
+  /** By tag, as a decimal number. */
+  readonly fields: ReadonlyMap<string, FieldSpec>;
+  readonly renderer: Renderer | undefined;
+}
+
+/** By type, then by version. */
+export type TypeSpecs = ReadonlyMap<string, ReadonlyMap<number, TypeSpec>>;
+
+export interface Registry {
+  readonly types: TypeSpecs;
+  readonly enums: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** Ids of bundles, in the order in which they came. */
+  readonly bundles: readonly string[];
+}
+
+export const NO_TYPES: Registry = { types: new Map(), enums: new Map(), bundles: [] };
+
+/** Throws INVALID for anything that is no bundle. */
+export function parseBundle(value: unknown): TypeBundle {
+  return checkInput(bundleSchema, value, 'bundle');
+}
+
+/** The registry with one bundle more. Throws EXISTS when the bundle contradicts what is there. */
+export function mergeBundle(registry: Registry, bundle: TypeBundle): Registry {
+  const { bundle_id: id } = bundle;
+  const enums = new Map(registry.enums);
+  for (const [name, labels] of Object.entries(bundle.enums)) {
+    const known = enums.get(name);
+    if (known !== undefined && !isSame(known, labels)) throw differs('enum', name);
+    enums.set(name, labels);
+  }
+  const types = new Map(registry.types);
+  for (const [type, { versions }] of Object.entries(bundle.types)) {
+    types.set(type, mergeType(type, types.get(type) ?? new Map(), { id, versions }));
+  }
+  if (types.size > TYPES_MAX)
+    throw invalid('bundle', `makes more than ${TYPES_MAX} types of the registry`);
+  checkEnums(bundle, enums);
+  return { types, enums, bundles: [...registry.bundles, id] };
+}
+
+function mergeType(
+  type: string,
+  known: ReadonlyMap<number, TypeSpec>,
+  { id, versions }: { readonly id: string; readonly versions: Versions },
+): ReadonlyMap<number, TypeSpec> {
+  const merged = new Map(known);
+  const kinds = new Map<string, string>();
+  for (const { fields } of known.values()) {
+    for (const [tag, one] of fields) kinds.set(tag, kindOf(one));
+  }
+  for (const [text, given] of Object.entries(versions)) {
+    const version = Number(text);
+    const fields = new Map(Object.entries(given.fields));
+    if (fields.size > FIELDS_MAX) throw invalid(type, `has more than ${FIELDS_MAX} fields`);
+    const before = merged.get(version);
+    if (before !== undefined && !isSame(Object.fromEntries(before.fields), given.fields)) {
+      throw differs('type', `${type} version ${version}`);
+    }
+    for (const [tag, one] of fields) {
+      if ((kinds.get(tag) ?? kindOf(one)) !== kindOf(one))
+        throw differs('tag', `${tag} of ${type}`);
+      kinds.set(tag, kindOf(one));
+    }
+    const shown = before?.renderer ?? given.renderer ?? undefined;
+    merged.set(version, { version, bundle: before?.bundle ?? id, fields, renderer: shown });
+  }
+  return merged;
+}
+
+function checkEnums(bundle: TypeBundle, enums: Registry['enums']): void {
+  for (const [type, { versions }] of Object.entries(bundle.types)) {
+    for (const { fields } of Object.values(versions)) {
+      for (const { name, enum: labels } of Object.values(fields)) {
+        if (labels === undefined || enums.has(labels)) continue;
+        throw invalid('bundle', `names the enum ${labels} in ${type}.${name}, and has none`);
+      }
+    }
+  }
+}
+
+export function latestOf(types: TypeSpecs, type: string): TypeSpec | undefined {
+  const versions = types.get(type);
+  return versions?.get(Math.max(...versions.keys()));
+}
+
+/** The part of a field that may never change for its tag. */
+function kindOf({ type, enum: labels = '' }: FieldSpec): string {
+  return `${type} ${labels}`;
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.entries(value)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, one]) => [name, sorted(one)]);
+}
+
+function differs(what: string, id: string): QuipuError<'EXISTS'> {
+  return new QuipuError('EXISTS', `the ${what} ${id} is registered with another meaning`, {
+    what,
+    id,
+  });
+}

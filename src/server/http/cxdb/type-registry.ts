@@ -1,0 +1,86 @@
+import type { Hash } from '../../../base/brand.ts';
+import { QuipuError, corrupt, invalid, isQuipuError } from '../../../base/errors.ts';
+import { hashText } from '../../../base/hash.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { NO_TYPES, mergeBundle, parseBundle } from './type-bundle.ts';
+import type { Registry } from './type-bundle.ts';
+
+// The registry of a store: documents, so that it is copied, backed up and shared as everything else.
+//
+// cxdb/registry.json        the ids of the bundles, in the order in which they came
+// cxdb/bundles/<hash>.json  the text of a bundle, under the hash of its id: ids are any text
+//
+// Both change in one commit that names the version of the list, so two writers cannot lose a bundle.
+
+const LIST = 'cxdb/registry.json';
+const BUNDLES_MAX = 1000;
+const ATTEMPTS_MAX = 100;
+
+interface Known {
+  readonly version: number;
+  readonly registry: Registry;
+}
+
+/** What this process has read, by the version of the list. */
+const known = new WeakMap<Engine, Known>();
+
+export async function readRegistry(engine: Engine): Promise<Registry> {
+  return (await readKnown(engine)).registry;
+}
+
+export async function readBundle(engine: Engine, id: string): Promise<string | undefined> {
+  return (await engine.getDoc(nameOf(id)))?.content;
+}
+
+/** False when the same bundle is there already. EXISTS when its id stands for another one. */
+export async function putBundle(engine: Engine, text: string, value: unknown): Promise<boolean> {
+  const bundle = parseBundle(value);
+  const { bundle_id: id } = bundle;
+  for (let attempts = 1; ; attempts += 1) {
+    const { version, registry } = await readKnown(engine);
+    if (registry.bundles.includes(id)) {
+      if ((await readBundle(engine, id)) === text) return false;
+      throw new QuipuError('EXISTS', `the bundle ${id} is there with another content`, {
+        what: 'bundle',
+        id,
+      });
+    }
+    if (registry.bundles.length >= BUNDLES_MAX)
+      throw invalid('bundle', `would be one more than ${BUNDLES_MAX}`);
+    const { bundles } = mergeBundle(registry, bundle);
+    const list = { name: LIST, content: JSON.stringify({ bundles }), expectedVersion: version };
+    try {
+      await engine.commit({ docs: [list, { name: nameOf(id), content: text }] });
+      return true;
+    } catch (error) {
+      if (!isQuipuError(error, 'HEAD_MOVED') || attempts === ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+async function readKnown(engine: Engine): Promise<Known> {
+  const list = await engine.getDoc(LIST);
+  if (list === undefined) return { version: 0, registry: NO_TYPES };
+  const before = known.get(engine);
+  if (before?.version === list.version) return before;
+  let registry = NO_TYPES;
+  for (const id of parseList(list.content)) {
+    const text = await readBundle(engine, id);
+    if (text === undefined) throw corrupt(nameOf(id), `the bundle ${id} of types is missing`);
+    registry = mergeBundle(registry, parseBundle(JSON.parse(text)));
+  }
+  const read = { version: list.version, registry };
+  known.set(engine, read);
+  return read;
+}
+
+function parseList(content: string): readonly string[] {
+  const { bundles } = JSON.parse(content) as { bundles?: unknown };
+  if (Array.isArray(bundles) && bundles.every((id) => typeof id === 'string')) return bundles;
+  throw corrupt(LIST, 'the list of bundles is not one');
+}
+
+function nameOf(id: string): string {
+  const hash: Hash = hashText(id);
+  return `cxdb/bundles/${hash}.json`;
+}
