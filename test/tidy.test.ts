@@ -17,7 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['engine'],
   ['engine/plan'],
   ['engine/files', 'engine/postgres'],
-  ['context', 'workflow', 'chat', 'session', 'queue'],
+  ['context', 'workflow', 'chat', 'session', 'queue', 'stream'],
   ['maintain'],
   ['search'],
   ['store'],

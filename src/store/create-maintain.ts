@@ -35,6 +35,10 @@ export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Mai
     async gc(options: GcOptions = {}): Promise<GcReport> {
       lifetime.assertOpen('maintain.gc');
       checkAmounts(options, ['graceMs']);
+      if (options.dryRun !== true) {
+        const { removeExpiredStreams } = await import('../stream/find-stream.ts');
+        await removeExpiredStreams({ engine, clock });
+      }
       const { GRACE_MS_DEFAULT, collectGarbage } = await import('../maintain/collect-garbage.ts');
       const { rootSources } = await import('./root-sources.ts');
       const report = await collectGarbage(engine, rootSources(engine, clock, folder), options);

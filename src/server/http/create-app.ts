@@ -69,7 +69,8 @@ async function answer(
     }
   } catch (error) {
     if (!(error instanceof QuipuError)) service.log.error({ id, err: error }, 'a request failed');
-    reply = errorReply(error, incoming.headers['if-match'] !== undefined);
+    const hadIfMatch = incoming.headers['if-match'] !== undefined;
+    reply = errorReply(error, { hadIfMatch, invalidStatus: route?.invalidStatus });
   }
   socket.setTimeout(service.limits.stallMs);
   const ms = performance.now() - startedMs;

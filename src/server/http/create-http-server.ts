@@ -5,12 +5,14 @@ import { createServer as createTls } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { invalid } from '../../base/errors.ts';
+import { Streams } from '../../stream/streams.ts';
 import type { Access } from '../access/access.ts';
 import type { CallTable, Served } from '../calls/call-handler.ts';
 import type { Log } from '../log/log.ts';
 import { Families } from '../browse/families.ts';
 import { RecentThreads } from '../browse/recent-threads.ts';
 import { pageRoute } from '../page/page-route.ts';
+import { StreamBells } from '../streams/stream-bells.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
@@ -88,6 +90,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     storeName,
     families,
     recent,
+    streams: new Streams(served.engine),
+    streamBells: new StreamBells(served.engine),
     stopping: signal,
   };
   const { loopbackHostsOnly = !access.tokensNeeded } = options;

@@ -11,6 +11,12 @@ export interface GuardRules {
   readonly origins: readonly string[];
 }
 
+/** Headers of requests and answers of durable streams. */
+const STREAM_ASKED =
+  'Stream-Seq, Stream-TTL, Stream-Expires-At, Stream-Closed, Stream-Forked-From, Stream-Fork-Offset, Stream-Fork-Sub-Offset, Producer-Id, Producer-Epoch, Producer-Seq';
+const STREAM_ANSWERED =
+  'Stream-Next-Offset, Stream-Cursor, Stream-Up-To-Date, Stream-Closed, Stream-TTL, Stream-Expires-At, Stream-SSE-Data-Encoding, Producer-Epoch, Producer-Seq, Producer-Expected-Seq, Producer-Received-Seq';
+
 const ESCAPED_TRICK = /%(?:00|2e|2f|5c)/i;
 const LOOPBACK_NAME = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
@@ -52,7 +58,7 @@ export function corsHeaders(
   if (origin === undefined || !rules.origins.includes(origin)) return {};
   return {
     'Access-Control-Allow-Origin': origin,
-    'Access-Control-Expose-Headers': 'ETag, Location, X-Request-Id',
+    'Access-Control-Expose-Headers': `ETag, Location, X-Request-Id, ${STREAM_ANSWERED}`,
     Vary: 'Origin',
   };
 }
@@ -60,8 +66,7 @@ export function corsHeaders(
 /** The answer to the preflight request of a browser. */
 export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  'Access-Control-Allow-Headers':
-    'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Range, X-Request-Id',
+  'Access-Control-Allow-Headers': `Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Range, X-Request-Id, ${STREAM_ASKED}`,
   'Access-Control-Max-Age': '600',
 };
 

@@ -22,14 +22,21 @@ export function toErrorJson(error: unknown): { readonly error: ErrorJson } {
   return { error: { code, message: safeDetail(message), data } };
 }
 
+/** Facts of a request that its answer depends on. */
+interface Failed {
+  readonly hadIfMatch?: boolean;
+  readonly invalidStatus?: number | undefined;
+}
+
 /** The answer to a request that failed. */
-export function errorReply(error: unknown, hadIfMatch = false): Reply {
+export function errorReply(error: unknown, { hadIfMatch, invalidStatus }: Failed = {}): Reply {
   const json = toErrorJson(error);
   if (!isQuipuError(error)) return jsonReply(json, { status: 500 });
   const { code } = error;
-  const moved = code === 'HEAD_MOVED' && hadIfMatch;
+  const moved = code === 'HEAD_MOVED' && hadIfMatch === true;
   const isTooMuch = isQuipuError(error, 'UNAVAILABLE') && error.data.what === 'connection';
-  const status = moved ? PRECONDITION_FAILED : isTooMuch ? TOO_MANY : WIRE_CODE[code];
+  const usual = (code === 'INVALID' ? invalidStatus : undefined) ?? WIRE_CODE[code];
+  const status = moved ? PRECONDITION_FAILED : isTooMuch ? TOO_MANY : usual;
   const headers = code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
   return jsonReply(json, { status, headers });
 }

@@ -5,6 +5,8 @@ import type { ByteBudget } from '../../memory/byte-budget.ts';
 import type { Metrics } from '../../metrics/create-metrics.ts';
 import type { Families } from '../../browse/families.ts';
 import type { RecentThreads } from '../../browse/recent-threads.ts';
+import type { Streams } from '../../../stream/streams.ts';
+import type { StreamBells } from '../../streams/stream-bells.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { Turns } from './pace.ts';
 
@@ -26,6 +28,8 @@ export interface HttpLimits {
   readonly keepAliveMs: number;
   /** A stream without items sends a heartbeat this often. */
   readonly heartbeatMs: number;
+  /** A reader of a durable stream waits this long for the next message, and then asks again. */
+  readonly longPollMs: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
@@ -36,6 +40,7 @@ export const HTTP_LIMITS: HttpLimits = {
   stallMs: 60_000,
   keepAliveMs: 65_000,
   heartbeatMs: 15_000,
+  longPollMs: 20_000,
 };
 
 /** The bytes of the head of a request: the position of a reader with many open turns is long. */
@@ -60,6 +65,8 @@ export interface HttpService {
   readonly storeName: string;
   readonly families: Families;
   readonly recent: RecentThreads;
+  readonly streams: Streams;
+  readonly streamBells: StreamBells;
   /** Aborts when the server stops: streams end, and requests in progress finish. */
   readonly stopping: AbortSignal;
 }

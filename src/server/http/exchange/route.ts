@@ -58,13 +58,15 @@ export interface Exchange<P, Q, B> {
 
 interface RouteWords {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** The path as Hono writes it, such as `/v1/contexts/:id`. */
+  /** The path as Hono writes it, such as `/v1/contexts/:id`, or `/v1/streams/:name{.+}` for all of the rest. */
   readonly path: string;
   readonly name: string;
   readonly summary: string;
   /** `nobody`: the route does not ask who is calling. */
   readonly needs: Needed | 'nobody';
   readonly headers?: Readonly<Record<string, string>>;
+  /** The status of the answer to input that is not as it must be. Default 422. */
+  readonly invalidStatus?: number;
   readonly answer: RouteAnswer;
 }
 

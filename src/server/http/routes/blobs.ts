@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
 import type { BlobDetails } from '../../../store/blobs.ts';
+import { isKnown } from '../exchange/conditions.ts';
 import { readUpload } from '../exchange/read-body.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
@@ -78,12 +79,6 @@ function wantedRange(
   const condition = request.header('if-range');
   if (condition !== undefined && condition !== etag) return undefined;
   return parseRange(request.header('range'), size);
-}
-
-function isKnown(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes('*') || tags.includes(etag);
 }
 
 interface Range {

@@ -21,6 +21,7 @@ import { queueRoutes } from './queues.ts';
 import { searchRoutes } from './search.ts';
 import { sessionRoutes } from './sessions.ts';
 import { streamingRoutes } from './streaming.ts';
+import { streamRoutes } from './streams.ts';
 import { turnRoutes } from './turns.ts';
 import { workflowControlRoutes } from './workflow-control.ts';
 import { workflowRoutes } from './workflows.ts';
@@ -33,6 +34,7 @@ export function createRoutes(): readonly Route[] {
     ...contextRoutes,
     ...turnRoutes,
     ...streamingRoutes,
+    ...streamRoutes,
     ...patchRoutes,
     ...pinRoutes,
     ...workflowRoutes,

@@ -1,0 +1,94 @@
+import { encodeUtf8 } from '../../../base/text.ts';
+import { tailOf, type LiveStream } from '../../../stream/find-stream.ts';
+import { isJsonType, isTextType } from '../../../stream/message.ts';
+import type { HttpRequest } from '../exchange/route.ts';
+import {
+  PAGE_BYTES,
+  joinMessages,
+  readLarge,
+  readMessages,
+  type MessagePage,
+} from '../../streams/read-messages.ts';
+import { formatOffset, nextCursor } from '../../streams/stream-input.ts';
+
+const lenientText = new TextDecoder('utf-8', { ignoreBOM: true });
+
+export interface EventsFrom {
+  readonly stream: LiveStream;
+  readonly from: number;
+  readonly cursor: string | undefined;
+}
+
+/** Server-sent events carry text, so bytes go as base64. */
+export function isBase64(type: string): boolean {
+  return !isTextType(type) && !isJsonType(type);
+}
+
+/**
+ * The messages of a stream as server-sent events, those there and those to come: each `data` is followed by a
+ * `control` with the position after it. Ends with the stream, or when it is closed and the reader has everything.
+ */
+export async function* streamEvents(
+  request: HttpRequest,
+  { stream, from, cursor }: EventsFrom,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { service, signal } = request;
+  const { name, type } = stream.record;
+  const { contexts } = service.served.store;
+  using listening = service.streamBells.listen(name, stream.context.id);
+  let position = from;
+  let saidAtMs = -Infinity;
+  while (!signal.aborted) {
+    const found = await service.streams.use(name);
+    if (found?.is !== 'live' || found.context.id !== stream.context.id) return;
+    const page = await readMessages(contexts, found, position);
+    if (page === undefined) return;
+    const isOver = page.isAtEnd && found.record.closed !== undefined;
+    const isLate = performance.now() - saidAtMs >= service.limits.longPollMs;
+    if (page.next > position || isOver || isLate) {
+      const control = controlEvent(page, isOver ? undefined : nextCursor(cursor, Date.now()));
+      yield* withData(request, page, type, control);
+      saidAtMs = performance.now();
+    }
+    position = page.next;
+    if (isOver) return;
+    // The stream may have grown while this page was on its way.
+    if (position < tailOf(found)) continue;
+    await listening.bell.wait(service.limits.longPollMs, signal).catch(() => undefined);
+  }
+}
+
+/** Small messages and the position after them leave together. */
+async function* withData(
+  { room, service }: HttpRequest,
+  { messages, large }: MessagePage,
+  type: string,
+  control: Uint8Array,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (large !== undefined) {
+    // Each line break becomes six bytes.
+    const most = isBase64(type) ? Math.ceil(large.size / 3) * 4 : large.size * 6;
+    yield* room.parts(most + PAGE_BYTES, async () =>
+      dataEvent(await readLarge(service.served.store.contexts, large), type),
+    );
+    yield control;
+  } else if (messages.length === 0) yield control;
+  else yield Buffer.concat([dataEvent(messages, type), control]);
+}
+
+function dataEvent(messages: readonly Uint8Array[], type: string): Uint8Array {
+  const bytes = Buffer.from(joinMessages(messages, type));
+  const text = isBase64(type) ? bytes.toString('base64') : lenientText.decode(bytes);
+  // Any of the three line breaks ends a line of an event: a message cannot forge an event of its own.
+  return encodeUtf8(`event: data\ndata:${text.replaceAll(/\r\n|\r|\n/g, '\ndata:')}\n\n`);
+}
+
+function controlEvent({ next, isAtEnd }: MessagePage, cursor: string | undefined): Uint8Array {
+  const fields = {
+    streamNextOffset: formatOffset(next),
+    ...(cursor === undefined
+      ? { streamClosed: true }
+      : { streamCursor: cursor, ...(isAtEnd && { upToDate: true }) }),
+  };
+  return encodeUtf8(`event: control\ndata:${JSON.stringify(fields)}\n\n`);
+}

@@ -1,0 +1,83 @@
+import { isQuipuError } from '../../base/errors.ts';
+import { hashText } from '../../base/hash.ts';
+import type { Contexts } from '../../context/contexts.ts';
+import type { Turn } from '../../context/turn.ts';
+import { tailOf, type LiveStream } from '../../stream/find-stream.ts';
+import { MESSAGE_TYPE, isJsonType, jsonValues } from '../../stream/message.ts';
+
+/** Messages that are read at a time: as many turns, and as many bytes. One larger message is read alone. */
+const PAGE_TURNS = 512;
+export const PAGE_BYTES: number = 256 * 1024;
+
+export interface MessagePage {
+  /** The messages, unless there is a large one. */
+  readonly messages: readonly Uint8Array[];
+  /** A message of more than `PAGE_BYTES`, to be read when there is room for it. */
+  readonly large: Turn | undefined;
+  /** The position after these messages. */
+  readonly next: number;
+  readonly isAtEnd: boolean;
+  /** Changes with everything that a reader of the same positions would see. */
+  readonly tag: string;
+}
+
+/** The messages from a position on. Undefined when the stream is gone since it was found. */
+export async function readMessages(
+  contexts: Contexts,
+  stream: LiveStream,
+  from: number,
+): Promise<MessagePage | undefined> {
+  const tail = tailOf(stream);
+  const { id } = stream.context;
+  if (from >= tail) {
+    const closed = stream.record.closed !== undefined;
+    const tag = tagOf([id, from, closed]);
+    return { messages: [], large: undefined, next: from, isAtEnd: true, tag };
+  }
+  const to = Math.min(tail, from + PAGE_TURNS);
+  const page = await contexts
+    .range(id, from, to, { payload: PAGE_BYTES, maxBytes: PAGE_BYTES })
+    .catch((error: unknown) => {
+      if (isQuipuError(error, 'NOT_FOUND')) return undefined;
+      throw error;
+    });
+  if (page === undefined) return undefined;
+  const turns = page.turns.filter(isMessage);
+  const next = page.nextDepth ?? to;
+  const isAtEnd = next === tail;
+  const closed = isAtEnd && stream.record.closed !== undefined;
+  return {
+    messages: turns.flatMap(({ bytes }) => bytes ?? []),
+    large: turns.find(({ size }) => size > PAGE_BYTES),
+    next,
+    isAtEnd,
+    tag: tagOf([id, from, next, closed, ...turns.map(({ payloadHash }) => payloadHash)]),
+  };
+}
+
+/** What people hid or erased is not shown, and what others wrote into the context is no message. */
+function isMessage({ type, tombstone, state }: Turn): boolean {
+  return type === MESSAGE_TYPE && !tombstone && state === 'sealed';
+}
+
+function tagOf(facts: readonly unknown[]): string {
+  return `"${hashText(facts.join(' ')).slice(0, 32)}"`;
+}
+
+/** The messages as one body: a JSON array for a JSON stream, or one after the other. */
+export function joinMessages(messages: readonly Uint8Array[], type: string): Uint8Array {
+  if (!isJsonType(type)) return Buffer.concat(messages);
+  const parts: Uint8Array[] = [];
+  for (const message of messages) {
+    const values = jsonValues(message);
+    if (values === undefined) continue;
+    parts.push(Buffer.from(parts.length === 0 ? '[' : ','), values);
+  }
+  return Buffer.concat([...(parts.length === 0 ? [Buffer.from('[')] : parts), Buffer.from(']')]);
+}
+
+/** The bytes of a large message, as they are now. */
+export async function readLarge(contexts: Contexts, { id }: Turn): Promise<Uint8Array[]> {
+  const turn = await contexts.turn(id);
+  return turn?.bytes === undefined || turn.tombstone ? [] : [turn.bytes];
+}

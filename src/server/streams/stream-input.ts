@@ -1,0 +1,144 @@
+import { invalid } from '../../base/errors.ts';
+import { checkBounded } from '../../base/text.ts';
+import type { NewFork, NewStream } from '../../stream/create-stream.ts';
+import type { ProducerMark } from '../../stream/decide-append.ts';
+import { checkStreamName } from '../../stream/stream-record.ts';
+
+// What the headers and the query of a request for a stream say. Everything here is pure.
+
+/** A request with headers. */
+interface Headed {
+  header(name: string): string | undefined;
+}
+
+/** The path below which streams live. A fork may name its source with or without it. */
+export const STREAMS_PATH = '/v1/streams/';
+
+const TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}\s*(?:;[\x20-\x7e]{0,255})?$/;
+const DIGITS = /^(?:0|[1-9]\d{0,11})$/;
+/** As in RFC 3339. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+const SEQ_BYTES_MAX = 1024;
+const PRODUCER_BYTES_MAX = 1024;
+
+/** The number of messages before a position, as 33 characters that sort like the numbers. */
+export function formatOffset(messages: number): string {
+  return `${String(messages).padStart(16, '0')}_${'0'.repeat(16)}`;
+}
+
+export function parseOffset(text: string, what = 'offset'): number {
+  const [, digits] = /^(\d{16})_0{16}$/.exec(text) ?? [];
+  const messages = digits === undefined ? -1 : Number(digits);
+  if (Number.isSafeInteger(messages) && messages >= 0) return messages;
+  throw invalid(what, 'is one that this server gave, such as the header Stream-Next-Offset');
+}
+
+/** `-1` is the beginning and `now` the end, whatever that is when the request is answered. */
+export function parsePosition(text: string | undefined): number | 'now' {
+  if (text === undefined || text === '-1') return 0;
+  return text === 'now' ? text : parseOffset(text);
+}
+
+export function newStreamOf(request: Headed, body: Uint8Array): NewStream {
+  const type = request.header('content-type');
+  const [ttl, expiresAt] = [request.header('stream-ttl'), request.header('stream-expires-at')];
+  if (ttl !== undefined && expiresAt !== undefined) {
+    throw invalid('Stream-TTL', 'and Stream-Expires-At exclude each other');
+  }
+  if (expiresAt !== undefined && !(TIME.test(expiresAt) && Date.parse(expiresAt) >= 0)) {
+    throw invalid('Stream-Expires-At', 'is a time as in RFC 3339, such as 2030-01-31T12:00:00Z');
+  }
+  const fork = forkOf(request);
+  return {
+    ...(type !== undefined && type !== '' && { type: checkType(type) }),
+    ...(ttl !== undefined && { ttl: toCount(ttl, 'Stream-TTL') }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(fork !== undefined && { fork }),
+    closed: saysClosed(request),
+    body,
+  };
+}
+
+function forkOf(request: Headed): NewFork | undefined {
+  const source = request.header('stream-forked-from');
+  const [at, sub] = [
+    request.header('stream-fork-offset'),
+    request.header('stream-fork-sub-offset'),
+  ];
+  if (source === undefined) {
+    if (at === undefined && sub === undefined) return undefined;
+    throw invalid('Stream-Forked-From', 'is missing: it names the stream to fork');
+  }
+  return {
+    from: sourceOf(source),
+    ...(at !== undefined && { at: parseOffset(at, 'Stream-Fork-Offset') }),
+    sub: sub === undefined ? 0 : toCount(sub, 'Stream-Fork-Sub-Offset'),
+  };
+}
+
+/** The name in the path of a stream, as it stands in an address. */
+function sourceOf(path: string): string {
+  const rest = path.startsWith(STREAMS_PATH)
+    ? path.slice(STREAMS_PATH.length)
+    : path.replace(/^\//, '');
+  try {
+    return checkStreamName(decodeURIComponent(rest));
+  } catch {
+    throw invalid('Stream-Forked-From', `is the path of a stream, such as ${STREAMS_PATH}jobs/7`);
+  }
+}
+
+export function checkType(type: string): string {
+  if (TYPE.test(type)) return type;
+  throw invalid('Content-Type', 'is a type such as application/json');
+}
+
+export function saysClosed(request: Headed): boolean {
+  return request.header('stream-closed')?.toLowerCase() === 'true';
+}
+
+export function seqOf(request: Headed): string | undefined {
+  const seq = request.header('stream-seq');
+  return seq === undefined ? undefined : checkBounded(seq, 'Stream-Seq', SEQ_BYTES_MAX);
+}
+
+export function producerOf(request: Headed): ProducerMark | undefined {
+  const [id, epoch, seq] = ['producer-id', 'producer-epoch', 'producer-seq'].map((name) =>
+    request.header(name),
+  );
+  if (id === undefined && epoch === undefined && seq === undefined) return undefined;
+  if (id === undefined || epoch === undefined || seq === undefined) {
+    throw invalid('Producer-Id', 'comes with Producer-Epoch and Producer-Seq, or not at all');
+  }
+  return {
+    id: checkBounded(id, 'Producer-Id', PRODUCER_BYTES_MAX),
+    epoch: toSafe(epoch, 'Producer-Epoch'),
+    seq: toSafe(seq, 'Producer-Seq'),
+  };
+}
+
+function toCount(text: string, what: string): number {
+  if (DIGITS.test(text)) return Number(text);
+  throw invalid(what, 'is a whole number from 0, without zeros before it');
+}
+
+function toSafe(text: string, what: string): number {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : -1;
+  if (Number.isSafeInteger(number) && number >= 0) return number;
+  throw invalid(what, 'is a whole number from 0');
+}
+
+const CURSOR_MS = 20_000;
+const CURSOR_JUMP_MAX = 180;
+
+/**
+ * The cursor of an answer to a waiting reader: the number of the interval of time. Caches put answers to the same
+ * question together by it. A reader that has this cursor already gets a later one, so that no cache gives it the same
+ * answer for ever.
+ */
+export function nextCursor(given: string | undefined, nowMs: number): string {
+  const now = Math.floor(nowMs / CURSOR_MS);
+  const before = given !== undefined && /^\d{1,15}$/.test(given) ? Number(given) : -1;
+  if (before < now) return String(now);
+  return String(before + 1 + Math.floor(Math.random() * CURSOR_JUMP_MAX));
+}

@@ -1,0 +1,190 @@
+import type { Batch, DocChange, TurnAppend } from '../engine/batch.ts';
+import type { ContextId, TurnId } from '../base/brand.ts';
+import { Encoding } from '../format/turn-record.ts';
+import {
+  decideAppend,
+  type AppendAnswer,
+  type AppendRequest,
+  type StreamDraft,
+} from './decide-append.ts';
+import {
+  findStream,
+  tailOf,
+  untilSettled,
+  used,
+  type LiveStream,
+  type StreamParts,
+} from './find-stream.ts';
+import { CLOSED_TYPE, MESSAGE_TYPE, type Message, toMessage } from './message.ts';
+import {
+  decodeProducer,
+  encodeProducer,
+  encodeStreamRecord,
+  producerDoc,
+  streamDoc,
+  type ProducerState,
+} from './stream-record.ts';
+
+/** Requests, and bytes of messages, that go into one commit. */
+const GROUP_REQUESTS = 256;
+const GROUP_BYTES = 4 * 1024 * 1024;
+
+interface Waiting {
+  readonly request: AppendRequest;
+  readonly resolve: (answer: AppendAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Appends to streams. Requests for one stream are decided in the order in which they came. Those that come while a
+ * commit is on its way share the next one, so a busy stream needs fewer syncs than it has messages.
+ */
+export class Appends {
+  readonly #parts: StreamParts;
+  readonly #lines = new Map<string, Waiting[]>();
+
+  constructor(parts: StreamParts) {
+    this.#parts = parts;
+  }
+
+  append(name: string, request: AppendRequest): Promise<AppendAnswer> {
+    return new Promise((resolve, reject) => {
+      const line = this.#lines.get(name);
+      const waiting = { request, resolve, reject };
+      if (line !== undefined) line.push(waiting);
+      else {
+        const first = [waiting];
+        this.#lines.set(name, first);
+        void this.#work(name, first);
+      }
+    });
+  }
+
+  async #work(name: string, line: Waiting[]): Promise<void> {
+    while (line.length > 0) {
+      const group = line.splice(0, countFitting(line));
+      try {
+        const requests = group.map(({ request }) => request);
+        const answers = await untilSettled(() => appendGroup(this.#parts, name, requests));
+        for (const [index, answer] of answers.entries()) group[index]?.resolve(answer);
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#lines.delete(name);
+  }
+}
+
+/** At least one. */
+function countFitting(line: readonly Waiting[]): number {
+  let bytes = 0;
+  for (const [index, { request }] of line.entries()) {
+    bytes += request.message?.bytes.length ?? 0;
+    if (index > 0 && (index === GROUP_REQUESTS || bytes > GROUP_BYTES)) return index;
+  }
+  return line.length;
+}
+
+async function appendGroup(
+  parts: StreamParts,
+  name: string,
+  requests: readonly AppendRequest[],
+): Promise<readonly AppendAnswer[]> {
+  const stream = await findStream(parts, name);
+  if (stream === undefined) return requests.map(() => ({ is: 'missing' }));
+  if (stream.is === 'gone') return requests.map(() => ({ is: 'gone' }));
+  const { record } = stream;
+  const known = await readProducers(parts, name, requests);
+  const draft: StreamDraft = {
+    type: record.type,
+    producers: new Map([...known].map(([id, { state }]) => [id, state])),
+    messages: [],
+    tail: tailOf(stream),
+    closed: record.closed !== undefined,
+    seq: record.seq,
+  };
+  const answers = requests.map((request) => decideAppend(draft, request));
+  const batch = toBatch(stream, draft, known, parts.clock());
+  if (batch !== undefined) await parts.engine.commit(batch);
+  return answers;
+}
+
+interface KnownProducer {
+  readonly version: number;
+  readonly state: ProducerState;
+}
+
+async function readProducers(
+  { engine }: StreamParts,
+  name: string,
+  requests: readonly AppendRequest[],
+): Promise<Map<string, KnownProducer>> {
+  const known = new Map<string, KnownProducer>();
+  for (const id of new Set(requests.flatMap(({ producer }) => producer?.id ?? []))) {
+    const doc = await engine.getDoc(producerDoc(name, id));
+    if (doc === undefined) continue;
+    known.set(id, { version: doc.version, state: decodeProducer(doc.name, doc.content) });
+  }
+  return known;
+}
+
+/** What the draft adds to the stream. Undefined when that is nothing. */
+function toBatch(
+  stream: LiveStream,
+  draft: StreamDraft,
+  known: ReadonlyMap<string, KnownProducer>,
+  nowMs: number,
+): Batch | undefined {
+  const { record, version, context } = stream;
+  const closes = draft.closed && record.closed === undefined;
+  const turns = toTurns(context.id, draft.messages, { closes, expectedHead: context.head });
+  const docs: DocChange[] = [];
+  for (const [id, state] of draft.producers) {
+    const before = known.get(id);
+    if (before?.state === state) continue;
+    const content = encodeProducer(id, state);
+    const name = producerDoc(record.name, id);
+    docs.push({ name, content, expectedVersion: before?.version ?? 0 });
+  }
+  const isUsed = turns.length + docs.length > 0;
+  const next = {
+    ...(isUsed ? used(record, nowMs) : record),
+    ...(draft.seq !== undefined && { seq: draft.seq }),
+    ...(closes && { closed: draft.tail }),
+  };
+  if (next.until !== record.until || next.seq !== record.seq || closes) {
+    const content = encodeStreamRecord(next);
+    docs.push({ name: streamDoc(record.name), content, expectedVersion: version });
+  }
+  if (turns.length + docs.length === 0) return undefined;
+  const blobs = [...draft.messages, ...(closes ? [NOTHING] : [])];
+  return { blobs: blobs.map(({ hash, bytes }) => ({ hash, bytes })), turns, docs };
+}
+
+/** The payload of a closing turn. */
+export const NOTHING: Message = toMessage(new Uint8Array(), '') as Message;
+
+interface TurnsPlan {
+  readonly closes: boolean;
+  readonly expectedHead?: TurnId;
+}
+
+/** The turns of messages, and of a closing if `closes`. The first says what it builds on. */
+export function toTurns(
+  context: ContextId | { readonly created: number },
+  messages: readonly Message[],
+  { closes, expectedHead }: TurnsPlan,
+): TurnAppend[] {
+  const common = { context, version: 1 };
+  const turns = messages.map(({ hash, bytes, encoding }): TurnAppend => {
+    return { ...common, type: MESSAGE_TYPE, encoding, payload: hash, size: bytes.length };
+  });
+  if (closes) {
+    const nothing = { encoding: Encoding.bytes, payload: NOTHING.hash, size: 0 };
+    turns.push({ ...common, type: CLOSED_TYPE, ...nothing });
+  }
+  const [first, ...rest] = turns;
+  return first === undefined || expectedHead === undefined
+    ? turns
+    : [{ ...first, expectedHead }, ...rest];
+}
