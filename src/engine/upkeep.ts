@@ -22,6 +22,8 @@ export interface PatchEdge {
 
 export interface BlobEntry {
   readonly hash: Hash;
+  /** The bytes of the blob itself. */
+  readonly size: number;
   /** The bytes that the blob takes in the store, record overhead included. */
   readonly storedBytes: number;
   /** True when the blob was stored before the grace period began. Only such a blob may go. */

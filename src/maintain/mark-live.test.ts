@@ -71,6 +71,7 @@ async function mark(
   const patches = [...fsRoots.map(toEdge(true)), ...(graph.patches ?? []).map(toEdge(false))];
   const blobs = Object.keys(lists).map((name) => ({
     hash: nameOf(name),
+    size: 1,
     storedBytes: 1,
     old: !young.includes(name),
     chunked: true,

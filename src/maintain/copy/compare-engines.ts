@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { toContextId, toTurnId, type ContextId } from '../../base/brand.ts';
 import { hexOf } from '../../base/hash.ts';
 import type { PatchEntry, TurnEntry } from '../../engine/adoption.ts';
-import type { ContextRow } from '../../engine/rows.ts';
+import type { ContextRow, TurnRow } from '../../engine/rows.ts';
+import { LiveSet } from '../live-set.ts';
 import { docsOf, logsOf } from './copy-names.ts';
 import { differs, mapFew, storedBlobs, type Extent, type Pair } from './pair.ts';
 
@@ -49,13 +50,12 @@ async function compareTurns({ from, to, progress, pause }: Pair, extent: Extent)
 function isSameTurn(a: TurnEntry, b: TurnEntry | undefined): boolean {
   if (b === undefined || !isSameKey(a.key, b.key)) return false;
   if (a.gone !== undefined || b.gone !== undefined) return a.gone === b.gone;
-  const [mine, other] = [{ ...a.row }, { ...b.row }] as Record<string, unknown>[];
-  const names = Object.keys(mine ?? {});
-  if (names.length !== Object.keys(other ?? {}).length) return false;
-  return names.every((name) => {
-    const [left, right] = [mine?.[name], other?.[name]];
-    return left === right || (typeof left === 'object' && isDeepStrictEqual(left, right));
-  });
+  const { row: mine } = a;
+  const { row: other } = b;
+  let name: keyof TurnRow;
+  for (name in mine) if (mine[name] !== other[name]) return false;
+  for (name in other) if (!(name in mine)) return false;
+  return true;
 }
 
 function isSameKey(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
@@ -168,19 +168,20 @@ async function compareBlobs(pair: Pair, extent: Extent): Promise<void> {
     await assertNoStrangers(pair, extent);
     return;
   }
+  // A lookup a blob took a tenth of the time of a copy, so the hashes are held against each other in memory.
+  const own = new LiveSet();
+  for await (const page of storedBlobs(to)) for (const { hash } of page) own.add(hash);
   let count = 0;
   for await (const page of storedBlobs(from)) {
     pause();
-    await mapFew(page, async (hash) => {
-      const [here, there] = await Promise.all([to.statBlob(hash), from.statBlob(hash)]);
-      if (here?.size !== there?.size) throw differs(extent, `it lacks blob ${hash}`);
+    const missing = page.filter(({ hash }) => !own.has(hash));
+    await mapFew(missing, async ({ hash }) => {
+      if (!(await to.hasBlob(hash))) throw differs(extent, `it lacks blob ${hash}`);
     });
     progress((count += page.length), 0, 'comparing blobs');
   }
   // The target has all blobs of the source. With as many of its own, it has no others.
-  let own = 0;
-  for await (const page of storedBlobs(to)) own += page.length;
-  if (own !== count) await assertNoStrangers(pair, extent);
+  if (own.size !== count) await assertNoStrangers(pair, extent);
   await compareNames(pair);
 }
 
@@ -188,7 +189,7 @@ async function compareBlobs(pair: Pair, extent: Extent): Promise<void> {
 async function assertNoStrangers({ from, to, pause }: Pair, extent: Extent): Promise<void> {
   for await (const page of storedBlobs(to)) {
     pause();
-    await mapFew(page, async (hash) => {
+    await mapFew(page, async ({ hash }) => {
       if (!(await from.hasBlob(hash))) throw differs(extent, `the source has no blob ${hash}`);
     });
   }

@@ -3,13 +3,16 @@ import { notFound, type QuipuError } from '../../base/errors.ts';
 import type { Sha256Name } from '../../engine/adoption.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { BlobEntry } from '../../engine/upkeep.ts';
 import { mapFew, storedBlobs, type Pair } from './pair.ts';
 
 /** A blob of this size or more is streamed, however large it is. */
 const LARGE_BYTES = 256 * 1024;
 /** Small blobs share a commit: this many bytes, and this many blobs. */
-const BATCH_BYTES = 4 * 1024 * 1024;
-const BATCH_BLOBS = 4096;
+const BATCH_BYTES = 1024 * 1024;
+const BATCH_BLOBS = 1024;
+/** Commits under way. From four on, an engine compresses blobs on a thread of its own, while we read the next ones. */
+const COMMITS = 6;
 const PAGE = 1024;
 /** Blobs read at a time, and in memory together: 8 MiB at most. */
 const FEW = 32;
@@ -25,16 +28,20 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
   const isNew = (await to.stats()).blobs === 0;
   const copier = new BlobCopier(pair);
   let seen = 0;
-  for await (const page of storedBlobs(from)) {
-    for (const few of slices(page, FEW)) {
-      const read = await mapFew(few, async (hash) =>
-        !isNew && (await to.hasBlob(hash)) ? undefined : readSmall(from, hash),
-      );
-      for (const blob of read) if (blob !== undefined) await copier.add(blob);
-      progress((seen += few.length), total, 'blobs');
+  try {
+    for await (const page of storedBlobs(from)) {
+      for (const few of slices(page, FEW)) {
+        const read = await mapFew(few, async (entry) =>
+          !isNew && (await to.hasBlob(entry.hash)) ? undefined : readSmall(from, entry),
+        );
+        for (const blob of read) if (blob !== undefined) await copier.add(blob);
+        progress((seen += few.length), total, 'blobs');
+      }
     }
+    await copier.flush();
+  } finally {
+    await copier.settled();
   }
-  await copier.flush();
   for await (const erased of from.upkeep.records.erased()) {
     for (const slice of slices(erased)) await to.upkeep.adopt({ erased: slice });
   }
@@ -49,9 +56,7 @@ interface BlobRead {
   readonly bytes: Uint8Array | undefined;
 }
 
-async function readSmall(from: Engine, hash: Hash): Promise<BlobRead> {
-  const size = (await from.statBlob(hash))?.size;
-  if (size === undefined) throw lost(hash);
+async function readSmall(from: Engine, { hash, size }: BlobEntry): Promise<BlobRead> {
   if (size >= LARGE_BYTES) return { hash, size, bytes: undefined };
   // Nobody changes the bytes: they go into a commit as they are.
   const bytes = await from.viewBlob(hash);
@@ -64,6 +69,8 @@ class BlobCopier {
   readonly #pair: Pair;
   #waiting: BlobPut[] = [];
   #waitingBytes = 0;
+  /** Oldest first. */
+  readonly #commits: Promise<unknown>[] = [];
   #blobs = 0;
   #blobBytes = 0;
 
@@ -86,16 +93,31 @@ class BlobCopier {
     }
     this.#waiting.push({ hash, bytes });
     this.#waitingBytes += size;
-    if (this.#waiting.length >= BATCH_BLOBS || this.#waitingBytes >= BATCH_BYTES)
-      await this.flush();
+    if (this.#waiting.length < BATCH_BLOBS && this.#waitingBytes < BATCH_BYTES) return;
+    this.#send();
+    if (this.#commits.length >= COMMITS) await this.#commits.shift();
   }
 
   async flush(): Promise<void> {
+    this.#send();
+    await Promise.all(this.#commits);
+  }
+
+  /** Resolves when nothing is written any more, whether or not it could be written. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#commits);
+  }
+
+  #send(): void {
     this.#pair.pause();
     const blobs = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
-    if (blobs.length > 0) await this.#pair.to.commit({ blobs });
+    if (blobs.length === 0) return;
+    const commit = this.#pair.to.commit({ blobs });
+    // Its failure is seen when it is awaited.
+    commit.catch(() => undefined);
+    this.#commits.push(commit);
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Hash } from '../../base/brand.ts';
 import { invalid, type QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { BlobEntry } from '../../engine/upkeep.ts';
 import type { Progress } from '../../engine/progress.ts';
 import type { QueueRecords } from '../../queue/upkeep/queue-records.ts';
 import { LiveSet } from '../live-set.ts';
@@ -49,7 +49,7 @@ const GRACE_MS = 3_600_000;
  * Every blob that was put. The chunks of large blobs are left out: another engine cuts its own. While this runs, no
  * collection can take any of the blobs. Memory: 10 bytes a chunk, as for a collection.
  */
-export async function* storedBlobs(engine: Engine): AsyncGenerator<readonly Hash[]> {
+export async function* storedBlobs(engine: Engine): AsyncGenerator<readonly BlobEntry[]> {
   const reliance = { blob: () => undefined, turn: () => undefined };
   const collection = await engine.upkeep.startCollection({ graceMs: GRACE_MS, reliance });
   try {
@@ -61,7 +61,7 @@ export async function* storedBlobs(engine: Engine): AsyncGenerator<readonly Hash
       }
     }
     for await (const page of collection.blobs()) {
-      yield page.map(({ hash }) => hash).filter((hash) => !chunks.has(hash));
+      yield chunks.size === 0 ? page : page.filter(({ hash }) => !chunks.has(hash));
     }
   } finally {
     await collection.end();

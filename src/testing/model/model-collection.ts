@@ -59,6 +59,7 @@ export class ModelCollection implements Collection {
   async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
     const entries = [...this.#state.blobs].map(([hash, bytes]) => ({
       hash,
+      size: bytes.length,
       storedBytes: bytes.length,
       old: this.#isOld(hash),
       chunked: false,

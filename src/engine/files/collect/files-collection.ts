@@ -95,9 +95,11 @@ class FilesCollection implements Collection {
   *#readBlobs(): Generator<readonly BlobEntry[]> {
     const { age } = this.#started;
     let page: BlobEntry[] = [];
-    for (const { hash, pack, offset, storedLength, codec } of this.#writer.core.index.walkBlobs()) {
+    for (const place of this.#writer.core.index.walkBlobs()) {
+      const { hash, pack, offset, rawLength, storedLength, codec } = place;
       page.push({
         hash,
+        size: rawLength,
         storedBytes: BLOB_OVERHEAD_BYTES + storedLength,
         old: age !== undefined && wasThere(age, pack, offset),
         chunked: codec === BlobCodec.chunks,

@@ -120,13 +120,14 @@ class PostgresCollection implements Collection {
 
   async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
     const { seq, beforeMs } = this.#began;
-    type Row = { hash: Uint8Array; stored_size: number; old: boolean };
+    type Row = { hash: Uint8Array; size: number; stored_size: number; old: boolean };
     const first: Uint8Array = Buffer.alloc(0);
     const read = (after: Uint8Array): Promise<readonly Row[]> =>
       this.#parts.database.query<Row>(BLOBS, [after, PAGE_ROWS, seq, beforeMs]);
     for (let page = await read(first); page.length > 0;) {
-      yield page.map(({ hash, stored_size: stored, old }) => ({
+      yield page.map(({ hash, size, stored_size: stored, old }) => ({
         hash: bytesToHash(hash),
+        size,
         storedBytes: stored + BLOB_ROW_BYTES,
         old,
         // The parts of a blob are rows of its own, and go with it.

@@ -60,7 +60,7 @@ export const PATCH_EDGES: Statement = {
 
 export const BLOBS: Statement = {
   name: 'collection-blobs',
-  text: `SELECT hash, stored_size, put_seq <= $3 AND put_at <= $4 AS old FROM quipu.blobs
+  text: `SELECT hash, size, stored_size, put_seq <= $3 AND put_at <= $4 AS old FROM quipu.blobs
     WHERE hash > $1 ORDER BY hash LIMIT $2`,
 };
 
