@@ -34,17 +34,19 @@ const PAGE = `<!doctype html>
 /** The folder with the client for browsers; a bundler would find it as 'quipudb/browser'. */
 const client = new URL('.', import.meta.resolve('quipudb/browser'));
 
-const server = createServer(async (request, response) => {
-  const { pathname } = new URL(request.url, 'http://localhost');
-  const script = /^\/quipudb\/((?:chunks\/)?[\w-]+\.js)$/.exec(pathname);
+async function answer(request, response) {
   try {
+    const { pathname } = new URL(request.url, 'http://localhost');
+    const script = /^\/quipudb\/((?:chunks\/)?[\w-]+\.js)$/.exec(pathname);
     const body = script === null ? PAGE : await readFile(new URL(script[1], client));
     const type = script === null ? 'text/html' : 'text/javascript';
     response.writeHead(200, { 'Content-Type': `${type}; charset=utf-8` }).end(body);
   } catch {
     response.writeHead(404).end();
   }
-});
+}
+
+const server = createServer((request, response) => void answer(request, response));
 server.listen(Number(process.argv[2] ?? 8000), '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${server.address().port}`);
 });
