@@ -40,6 +40,25 @@ describe('contexts and turns over HTTP', () => {
     expect(await json(send('POST', '/v1/turns/1/fork'), 201)).toMatchObject({ id: '3' });
   });
 
+  it('appends the turns of a batch whose own keys are new', async () => {
+    const { get, send } = await serveHttp();
+    await json(send('POST', '/v1/contexts', {}), 201);
+    const path = '/v1/contexts/1/turns';
+    const keyed = (n: number, key = `k${n}`): object => ({ ...note(n), idempotencyKey: key });
+    const idsOf = (turns: TurnBody[]): unknown[] => turns.map(({ id }) => id);
+    const sendAll = async (...turns: object[]): Promise<unknown[]> =>
+      idsOf((await json<PageBody>(send('POST', path, { turns }), 201)).turns);
+    expect(await sendAll(keyed(1), keyed(2))).toEqual(['1', '2']);
+    expect(await sendAll(keyed(1), keyed(2))).toEqual(['1', '2']);
+    expect(await sendAll(keyed(2), keyed(3))).toEqual(['2', '3']);
+    await json(send('POST', path, { turns: [keyed(4), keyed(5, 'k1')] }), 409);
+    await json(send('POST', path, { turns: [keyed(4), note(5)] }), 422);
+    const headers = { 'Idempotency-Key': 'all' };
+    await json(send('POST', path, { turns: [keyed(4)] }, { headers }), 422);
+    await json(send('POST', path, keyed(4)), 422);
+    expect(idsOf((await json<PageBody>(get(path))).turns)).toEqual(['1', '2', '3']);
+  });
+
   it('names contexts, and gives the one of a name however it is written', async () => {
     const { get, send, url } = await serveHttp();
     const path = `/v1/contexts/by-name?name=${encodeURIComponent('../a b')}`;

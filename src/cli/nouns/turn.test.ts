@@ -141,6 +141,17 @@ describe('quipu context append-batch', () => {
 
   const BATCH = ['context', 'append-batch', '1'];
 
+  it('appends the lines whose own keys are new', async () => {
+    const line = (n: number): string =>
+      JSON.stringify({ type: 'a', payload: n, idempotencyKey: `k${n}` });
+    expect((await rig.feed([line(1), line(2)].join('\n'), ...BATCH)).out).toBe('1\n2\n');
+    expect((await rig.feed([line(2), line(3)].join('\n'), ...BATCH)).out).toBe('2\n3\n');
+    const mixed = `${line(4)}\n{"type":"a","payload":5}`;
+    expect(await rig.feed(mixed, ...BATCH)).toMatchObject({ code: 2, out: '' });
+    const empty = '{"type":"a","payload":5,"idempotencyKey":""}';
+    expect((await rig.feed(empty, ...BATCH)).err).toMatch(/line 1.*idempotencyKey/);
+  });
+
   it('prints one id a line', async () => {
     const lines = [
       '{"type":"a","payload":{"n":1}}',

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { toHash } from '../../base/brand.ts';
+import type { Store } from '../../store/store.ts';
 import type { ListThreads, Workflows } from '../../workflow/threads/workflows.ts';
 import { failure } from '../engine-suite/fixture.ts';
-import { openRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,7 +23,14 @@ async function listAll(workflows: Workflows, query: ListThreads, limit: number):
   return ids;
 }
 
-export function historySuite(target: StoreTarget): void {
+/** Needs no more of a target than a fresh store, so that it also runs through a client. */
+export function historySuite(target: Pick<StoreTarget, 'open'>): void {
+  async function openStore(clock: () => number): Promise<Store> {
+    const { store } = await target.open({ clock });
+    onTestFinished(() => store.close());
+    return store;
+  }
+
   describe('history', () => {
     /** Threads of three bundles that end in turn, one each 20 minutes. */
     async function openHistory(count: number): Promise<{
@@ -33,7 +40,7 @@ export function historySuite(target: StoreTarget): void {
       readonly clock: { now: number };
     }> {
       const clock = { now: START };
-      const { workflows } = (await openRig(target, { clock: () => clock.now })).store;
+      const { workflows } = await openStore(() => clock.now);
       const ended: string[] = [];
       for (let n = 0; n < count; n += 1) {
         const bundle = BUNDLES[n % BUNDLES.length]!;
@@ -87,7 +94,7 @@ export function historySuite(target: StoreTarget): void {
 
     it('misses none when threads end at the same moment, or a clock is set back', async () => {
       const clock = { now: START };
-      const { workflows } = (await openRig(target, { clock: () => clock.now })).store;
+      const { workflows } = await openStore(() => clock.now);
       const ended: string[] = [];
       for (let n = 0; n < 18; n += 1) {
         const bundle = BUNDLES[n % BUNDLES.length]!;
