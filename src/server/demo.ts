@@ -15,8 +15,6 @@ const SOURCE_FILE = `export function* tokens(text: string): Iterable<Token> {
 }
 `;
 
-const FIXED_FILE: string = SOURCE_FILE.replace('at <= text.length', 'at < text.length');
-
 const ITINERARY: readonly string[] = [
   'Day one: arrive in Cusco, ',
   'walk slowly, drink coca tea, ',
@@ -80,6 +78,7 @@ export async function fillDemo(store: Store): Promise<Demo> {
   await askBack(store);
   await solveIssue(store);
   await fillInbox(store);
+  await keepSession(store);
   const live = await createContext(store, 'How did the quipu work?', ['chat', 'live']);
   await say(store, live, 'user', 'How did people keep accounts with knots? Take your time.');
   const { items } = await store.contexts.list({ limit: 100 });
@@ -91,48 +90,66 @@ async function fixParser(store: Store): Promise<TurnId> {
   const id = await createContext(store, 'Fix the parser on empty input', ['bug', 'parser']);
   await say(store, id, 'system', 'You repair programs. Run the tests after every change.');
   await say(store, id, 'user', 'lexer/07 fails since yesterday. Find out why and repair it.');
-  await runTool(store, id, 'run_tests', testLog('lexer/07'));
-  await runTool(store, id, 'read_file', SOURCE_FILE);
+  await runTool(store, id, RUN_TESTS, testLog('lexer/07'));
+  await runTool(store, id, READ, SOURCE_FILE);
   const failure = await say(
     store,
     id,
     'assistant',
-    'On empty input the loop body runs once more then it should.',
+    'On empty input the parser runs the loop body once more then it should.',
   );
   await store.contexts.patch(failure, {
-    role: 'assistant',
-    text: 'On empty input the loop body runs once more than it should.',
+    ...answered(12_480, 182),
+    text: [
+      'On empty input the parser runs the loop body once more than it should. I see three ways:',
+      '',
+      '- compare with `<` in place of `<=`;',
+      '- a rule for an empty file in the grammar;',
+      '- a `while` loop, which asks before it reads.',
+    ].join('\n'),
   });
-  await runTool(store, id, 'run_tests', testLog('lexer/07'));
-  const leak = await runTool(store, id, 'print_env', 'API_KEY=sk-demo-0000 PATH=/usr/bin');
+  await runTool(store, id, RUN_TESTS, testLog('lexer/07'));
+  const leak = await runTool(
+    store,
+    id,
+    { name: 'Bash', input: { command: 'env' } },
+    'API_KEY=sk-demo-0000 PATH=/usr/bin',
+  );
   await store.contexts.tombstone(leak, 'a secret was printed');
   await store.contexts.appendBatch(id, [
-    { type: 'tool.call', payload: { name: 'write_file', path: 'tokens.ts' } },
-    { type: 'tool.result', payload: { name: 'write_file', output: FIXED_FILE } },
+    { type: 'tool.call', payload: edit('while (at <= text.length)', 'while (at < text.length)') },
+    { type: 'tool.result', payload: { name: 'Edit', output: 'src/lexer/tokens.ts: 1 change' } },
   ]);
-  await runTool(store, id, 'run_tests', testLog(undefined));
-  await say(store, id, 'assistant', 'The comparison must be <, not <=. All tests pass.');
+  await runTool(store, id, RUN_TESTS, testLog(undefined));
+  await store.contexts.append(id, {
+    type: 'chat.message',
+    payload: {
+      ...answered(14_912, 96),
+      text: 'The comparison must be `<`, not `<=`: an empty text has no token. All tests pass.',
+    },
+  });
   return failure;
 }
 
 /** Two more attempts from the same point. They share the turns before it. */
 async function tryOtherWays(store: Store, from: TurnId): Promise<void> {
   const grammar = await store.contexts.fork(from, {
-    title: 'Fix the parser: change the grammar',
+    title: 'try a grammar rule',
     kind: 'agent',
     labels: ['parser', 'attempt'],
   });
   await say(store, grammar.id, 'assistant', 'Perhaps the grammar lacks a rule for an empty file.');
-  await runTool(store, grammar.id, 'run_tests', testLog('lexer/07'));
+  await runTool(store, grammar.id, RUN_TESTS, testLog('lexer/07'));
   await say(store, grammar.id, 'assistant', 'No: the same test fails. I give this up.');
 
   const rewrite = await store.contexts.fork(from, {
-    title: 'Fix the parser: rewrite the loop',
+    title: 'rewrite the loop',
     kind: 'agent',
     labels: ['parser', 'attempt'],
   });
-  await runTool(store, rewrite.id, 'read_file', SOURCE_FILE);
-  await runTool(store, rewrite.id, 'run_tests', testLog(undefined));
+  const loop = edit('  do {', '  while (at < text.length) {');
+  await runTool(store, rewrite.id, loop, 'src/lexer/tokens.ts: 1 change');
+  await runTool(store, rewrite.id, RUN_TESTS, testLog(undefined));
   await say(store, rewrite.id, 'assistant', 'A while loop is clearer, and the tests pass.');
 }
 
@@ -141,7 +158,9 @@ async function reportIncidents(store: Store): Promise<void> {
   const id = await createContext(store, 'Weekly report: incidents', ['report']);
   await say(store, id, 'user', 'What went wrong in the builds this week?');
   for (let day = 1; day <= 5; day += 1) {
-    await runTool(store, id, 'fetch_log', testLog(day < 4 ? 'lexer/07' : undefined));
+    const url = `https://ci.example/parser/days/${day}`;
+    const log = testLog(day < 4 ? 'lexer/07' : undefined);
+    await runTool(store, id, { name: 'Fetch', input: { url } }, log);
   }
   await say(store, id, 'assistant', 'One cause, three red days: the parser on empty input.');
 }
@@ -207,7 +226,32 @@ async function fillInbox(store: Store): Promise<void> {
     { source: 'internal:dm:default:planner', type: 'message', content: 'hello, warden' },
     { source: 'internal:dm:default:coder', type: 'message', content: 'the login test is repaired' },
     { source: 'self', type: 'record', subtype: 'note', content: '{"build":4122,"green":true}' },
+    { source: 'internal:dm:default:reviewer', type: 'message', content: 'two nits, else fine' },
+    { source: 'self', type: 'record', subtype: 'note', content: '{"build":4123,"green":true}' },
   ]);
+  // It has seen all messages, so its handler is not run.
+  await queue?.subscribe({ consumer: 'warden', handler: 'true', filter: "type = 'message'" });
+  await queue?.pop('warden', { lastEventId: 4 });
+}
+
+/** A session as coding agents keep them in files. A store without a place for files has none. */
+async function keepSession(store: Store): Promise<void> {
+  const header = { title: 'Migrate billing to the new API' };
+  const session = await store.sessions
+    .create({ cwd: '/work/billing', header })
+    .catch(() => undefined);
+  if (session === undefined) return;
+  const call = { type: 'toolCall', id: 'call_1', name: 'Bash', arguments: { command: 'npm test' } };
+  const result = { role: 'toolResult', toolCallId: 'call_1', toolName: 'Bash', isError: false };
+  for (const message of [
+    { role: 'user', content: 'Move billing to version 2 of the API.' },
+    { role: 'assistant', content: [{ type: 'text', text: 'I run the tests first.' }, call] },
+    { ...result, content: [{ type: 'text', text: '412 tests, 412 passed' }] },
+    { role: 'assistant', content: 'All 412 tests pass. Shall I remove the **old client**?' },
+  ]) {
+    await session.append({ type: 'message', message });
+  }
+  await session.close();
 }
 
 async function createContext(
@@ -224,8 +268,32 @@ async function say(store: Store, id: ContextId, role: string, text: string): Pro
   return (await store.contexts.append(id, turn)).id;
 }
 
-async function runTool(store: Store, id: ContextId, name: string, output: string): Promise<TurnId> {
-  await store.contexts.append(id, { type: 'tool.call', payload: { name } });
+interface ToolCall {
+  readonly name: string;
+  readonly input: object;
+}
+
+const RUN_TESTS: ToolCall = { name: 'Bash', input: { command: 'npm test -- parser' } };
+const READ: ToolCall = { name: 'Read', input: { file_path: 'src/lexer/tokens.ts' } };
+
+function edit(before: string, after: string): ToolCall {
+  const input = { file_path: 'src/lexer/tokens.ts', old_string: before, new_string: after };
+  return { name: 'Edit', input };
+}
+
+/** The fields of an answer with its figures. */
+function answered(input: number, output: number): object {
+  const usage = { input_tokens: input, output_tokens: output, cache_read_input_tokens: 4 * input };
+  return { role: 'assistant', model: 'sample-1', usage };
+}
+
+async function runTool(
+  store: Store,
+  id: ContextId,
+  call: ToolCall,
+  output: string,
+): Promise<TurnId> {
+  await store.contexts.append(id, { type: 'tool.call', payload: call });
   const result = { type: 'tool.result', payload: output, encoding: 'text' } as const;
   return (await store.contexts.append(id, result)).id;
 }

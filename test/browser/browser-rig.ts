@@ -1,8 +1,11 @@
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { openBrowser } from '../support/chromium.ts';
 
 // Every test has a browser context of its own.
+
+/** Only against what never comes: a busy machine draws a page in seconds. A test ends after 60 s. */
+const PATIENCE_MS = 50_000;
 
 export interface Looked {
   readonly page: Page;
@@ -16,6 +19,7 @@ export async function look(url: string, options: BrowserContextOptions = {}): Pr
     await openBrowser()
   ).newContext({ viewport: { width: 1280, height: 800 }, ...options });
   onTestFinished(() => context.close());
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const problems: string[] = [];
   const { origin } = new URL(url);
@@ -34,3 +38,20 @@ export async function look(url: string, options: BrowserContextOptions = {}): Pr
   await page.goto(url);
   return { page, problems };
 }
+
+/** A text in the view itself: the list beside it shows the last words of threads, too. */
+export function said(page: Page, text: string | RegExp): Locator {
+  return page.locator('#content').getByText(text, { exact: true });
+}
+
+/** Everything that was asked for is drawn, and what would run after it has run. */
+export async function drawn(page: Page): Promise<void> {
+  await page.evaluate(
+    'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))',
+  );
+}
+
+export const note = (text: string): { type: string; payload: object } => ({
+  type: 'chat.message',
+  payload: { role: 'user', text },
+});

@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 import { serveHttp } from '../service/http-rig.ts';
 import { closeBrowser } from '../support/chromium.ts';
-import { look } from './browser-rig.ts';
+import { drawn, look, said } from './browser-rig.ts';
 
 afterAll(closeBrowser);
 
@@ -79,21 +79,29 @@ it('runs nothing, loads nothing, and shows everything', async () => {
   });
   for (const payload of HOSTILE) {
     const turn = { type: 'x<script>', payload };
-    await store.contexts.append(id, turn).catch(async () => {
-      await store.contexts.append(id, {
-        type: 'broken',
-        payload: Buffer.from([0xff, 0xfe, 0x80]),
-        encoding: 'bytes',
-      });
-    });
+    // Half of a pair of UTF-16 is refused by the store.
+    await store.contexts.append(id, turn).catch(() => undefined);
   }
+  const broken = Buffer.from([0x6f, 0x6b, 0xff, 0xfe, 0x80, 0xc0, 0xaf]);
+  await expect(
+    store.contexts.append(id, { type: 'broken', payload: broken, encoding: 'text' }),
+  ).rejects.toMatchObject({ code: 'INVALID' });
+  await store.contexts.append(id, { type: 'broken', payload: broken, encoding: 'bytes' });
+  const last = String((await store.contexts.last(id, 1)).turns[0]?.id);
   const seen = await look(`${url}/c/${id}`);
   const { page } = seen;
   await page.locator('.turn').first().waitFor();
-  for (const path of [`/c/${id}/t/1`, `/c/${id}/t/9`, `/c/${id}/branches`, '/', '/store']) {
+  for (const [path, shown] of [
+    [`/c/${id}/t/1`, 'window.hacked=1'],
+    [`/c/${id}/t/9`, 'gnirts desrever'],
+    [`/c/${id}/t/${last}`, `turn ${last}`],
+    [`/c/${id}/branches`, '1 branch'],
+    ['/', 'Everything that was said'],
+    ['/store', 'Health'],
+  ] as const) {
     await page.goto(url + path);
-    await page.locator('#content > *').first().waitFor();
-    await page.waitForTimeout(300);
+    await said(page, new RegExp(shown)).first().waitFor();
+    await drawn(page);
     expect(await page.evaluate(`'hacked' in window`), path).toBe(false);
     expect(await page.locator('#content script, #content iframe, #content form').count()).toBe(0);
   }

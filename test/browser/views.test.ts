@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
@@ -7,7 +8,7 @@ import { openServed } from '../../src/server/open-served.ts';
 import { makeFolder, serveHttp } from '../service/http-rig.ts';
 import type { HttpRig } from '../service/http-rig.ts';
 import { closeBrowser } from '../support/chromium.ts';
-import { look } from './browser-rig.ts';
+import { drawn, look, said } from './browser-rig.ts';
 
 afterAll(closeBrowser);
 
@@ -26,6 +27,7 @@ async function serveDemo(): Promise<HttpRig & { views: readonly (readonly [strin
   await fillDemo(rig.store);
   const [chat] = (await rig.store.chats.list()).items;
   const [workflow] = (await rig.store.workflows.list({ state: 'all' })).items;
+  const [session] = (await rig.store.sessions.list()).items;
   return {
     ...rig,
     views: [
@@ -33,12 +35,13 @@ async function serveDemo(): Promise<HttpRig & { views: readonly (readonly [strin
       ['/c/1', /All tests pass/],
       ['/c/1/t/2', /lexer\/07 fails since yesterday/],
       ['/c/1/branches', /3 branches/],
-      ['/compare/20..25', /Common ancestor: turn 7/],
+      ['/compare/20..25', /Common ancestor: turn 7, 7 turns shared/],
       [`/chat/${chat?.id}`, /Waiting for your answer/],
       [`/w/${workflow?.id}`, /reviewer/i],
+      [`/s/${session?.id}`, /I run the tests first/],
       ['/q/inbox', /hello/],
       ['/search?q=parser', /on empty input/],
-      ['/store', /Everything|Health/],
+      ['/store', /On disk/],
     ],
   };
 }
@@ -70,13 +73,20 @@ describe('every view', () => {
   it('fits on a narrow screen', async () => {
     const { url, views } = await serveDemo();
     const seen = await look(url, { viewport: { width: 360, height: 740 } });
-    for (const [path] of views) {
+    for (const [path, text] of views) {
       await seen.page.goto(url + path);
-      await seen.page.locator('.top').waitFor();
-      await seen.page.waitForTimeout(200);
+      // At home the list comes first, and the button shows the rest.
+      if (path === '/') await seen.page.getByRole('button', { name: 'Show the list' }).click();
+      await seen.page.locator('#content').getByText(text).first().waitFor();
+      await drawn(seen.page);
       const width = await seen.page.evaluate('document.documentElement.scrollWidth');
       expect(width, path).toBeLessThanOrEqual(360);
     }
+    await seen.page.goto(`${url}/c/1/t/2`);
+    await seen.page.getByRole('button', { name: 'Show the details' }).click();
+    await seen.page.getByRole('button', { name: 'Fork from here' }).waitFor();
+    await seen.page.getByRole('button', { name: 'Show the details' }).click();
+    await seen.page.getByRole('button', { name: 'Fork from here' }).waitFor({ state: 'hidden' });
     expect(seen.problems).toEqual([]);
   });
 
@@ -85,12 +95,69 @@ describe('every view', () => {
     const seen = await look(`${url}/c/1`);
     const { page } = seen;
     await page.getByRole('link', { name: 'Three days in Cusco' }).click();
-    await page.getByText('Plan three easy days').waitFor();
+    await said(page, /Plan three easy days/).waitFor();
     expect(new URL(page.url()).pathname).toBe('/c/5');
     await page.goBack();
-    await page.getByText('All tests pass').waitFor();
+    await said(page, /All tests pass/).waitFor();
     await page.goForward();
-    await page.getByText('Plan three easy days').waitFor();
+    await said(page, /Plan three easy days/).waitFor();
+    expect(seen.problems).toEqual([]);
+  });
+});
+
+describe('a thread', () => {
+  it('shows a call with its result, an edit as a diff, and equal outputs as the same bytes', async () => {
+    const { url } = await serveDemo();
+    const seen = await look(`${url}/c/1`);
+    const { page } = seen;
+    await page.locator('.diff .added').getByText('while (at < text.length)').waitFor();
+    expect(await page.locator('.fold', { hasText: 'Result' }).count()).toBe(0);
+    const run = page.locator('#turn-8 .fold');
+    await run.getByText('85 lines').waitFor();
+    await run.locator('summary').click();
+    await run.getByText('FAIL').waitFor();
+    await run.getByText('the same bytes as in turn 4').waitFor();
+    expect(await run.getByText('recovery/14').count()).toBe(0);
+    await run.getByRole('button', { name: 'Show all 85 lines' }).click();
+    await run.getByText('recovery/14').waitFor();
+    expect(seen.problems).toEqual([]);
+  });
+
+  it('unfolds the runs of its branches, and compares what was picked', async () => {
+    const { url } = await serveDemo();
+    const seen = await look(`${url}/c/1/branches`);
+    const { page } = seen;
+    // The two heads are compared until somebody picks others.
+    await page.getByText('Common ancestor: turn 7, 7 turns shared.').waitFor();
+    await page.getByText('Files they changed').waitFor();
+    const before = await page.locator('.row').count();
+    await page.getByRole('button', { name: '5 turns' }).click();
+    await expect.poll(() => page.locator('.row').count()).toBe(before + 4);
+    await page.locator('.row').getByText('lexer/07 fails since yesterday').waitFor();
+    await page.getByRole('button', { name: 'Fold runs' }).click();
+    await expect.poll(() => page.locator('.row').count()).toBe(before);
+    await page.getByLabel('Compare turn 20').check();
+    await page.getByLabel('Compare turn 1', { exact: true }).check();
+    await page.getByText('Common ancestor: turn 1, 1 turn shared.').waitFor();
+    expect(seen.problems).toEqual([]);
+  });
+});
+
+describe('the store', () => {
+  it('says what takes room, how it is, and when it was backed up', async () => {
+    const { url, store, folder } = await serveDemo();
+    const seen = await look(`${url}/store`);
+    const { page } = seen;
+    await said(page, 'journal').first().waitFor();
+    await page.getByText('never:').waitFor();
+    await page.getByText('appends a second').waitFor();
+    await page.getByRole('button', { name: 'Verify now' }).click();
+    await page.getByText('Everything can be read.').waitFor();
+    await store.maintain.backup(`${folder}-copy`);
+    onTestFinished(() => rm(`${folder}-copy`, { recursive: true, force: true }));
+    await page.reload();
+    await page.locator('dt', { hasText: 'last backup' }).waitFor();
+    expect(await page.getByText('never:').count()).toBe(0);
     expect(seen.problems).toEqual([]);
   });
 });

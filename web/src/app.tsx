@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { Menu, Moon, Search, Sun } from 'lucide';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { Menu, Moon, PanelRight, Search, Sun } from 'lucide';
 import { setToken } from './api/http.ts';
 import { Empty, Go, Icon } from './parts/basics.tsx';
+import { AskedDialog, Dialog } from './parts/dialogs.tsx';
 import type { View } from './state/address.ts';
 import {
   link,
@@ -32,10 +33,12 @@ import { WorkflowView } from './views/workflow.tsx';
 const LINKS = { connecting: 'connecting', live: 'live', lost: 'connection lost' } as const;
 
 export function App(): JSX.Element {
-  const [hasList, setList] = useState(false);
+  const [panel, setPanel] = useState<'list' | 'look' | undefined>();
   const at = view.value;
-  useEffect(() => {
-    setList(false);
+  const toggle = (one: 'list' | 'look'): void => setPanel(panel === one ? undefined : one);
+  // Before the effects of the new view, which set its title.
+  useLayoutEffect(() => {
+    setPanel(undefined);
     placeTitle.value = '';
   }, [at]);
   useEffect(() => {
@@ -43,30 +46,35 @@ export function App(): JSX.Element {
   });
   if (locked.value) return <TokenForm />;
   return (
-    <div class={`page at-${at.at} ${hasList ? 'with-list' : ''}`}>
+    <div class={`page at-${at.at} ${panel === undefined ? '' : `with-${panel}`}`}>
       <a class="skip" href="#content">
         Skip to the content
       </a>
-      <Header onList={() => setList(!hasList)} />
+      <Header toggle={toggle} />
       <SideList />
       <div id="content" class="content" tabIndex={-1}>
         <Place at={at} />
       </div>
       {overlay.value === 'search' && (
-        <Dialog label="Search">
+        <Dialog label="Search" onClose={closeOverlay}>
           <SearchPanel />
         </Dialog>
       )}
       {overlay.value === 'keys' && (
-        <Dialog label="Keys">
+        <Dialog label="Keys" onClose={closeOverlay}>
           <Keys />
         </Dialog>
       )}
+      <AskedDialog />
       <div class="notice" role="status" aria-live="polite">
         {notice.value}
       </div>
     </div>
   );
+}
+
+function closeOverlay(): void {
+  overlay.value = undefined;
 }
 
 function Place({ at }: { at: View }): JSX.Element {
@@ -98,14 +106,29 @@ function Place({ at }: { at: View }): JSX.Element {
 
 function titleOf(at: View): string {
   if (at.at === 'context' || at.at === 'branches') return `Context ${at.context}`;
-  if (at.at === 'compare') return `Turn ${at.left} and turn ${at.right}`;
   return `${at.at[0]?.toUpperCase()}${at.at.slice(1)}`;
 }
 
-function Header({ onList }: { onList: () => void }): JSX.Element {
+/** Views with a column of details, which a narrow screen shows on request. */
+const WITH_DETAILS: ReadonlySet<View['at']> = new Set([
+  'context',
+  'branches',
+  'chat',
+  'workflow',
+  'session',
+  'queue',
+]);
+
+function Header({ toggle }: { toggle: (panel: 'list' | 'look') => void }): JSX.Element {
+  const { at } = view.value;
   return (
     <header class="top">
-      <button type="button" class="burger" aria-label="Show the list" onClick={onList}>
+      <button
+        type="button"
+        class="burger"
+        aria-label="Show the list"
+        onClick={() => toggle('list')}
+      >
         <Icon of={Menu} />
       </button>
       <Go to={{ at: 'home' }} class="logo">
@@ -114,6 +137,7 @@ function Header({ onList }: { onList: () => void }): JSX.Element {
       <div class="crumb">
         <span>{visible(storeName.value)}</span>
         <h1>{firstLine(placeTitle.value || titleOf(view.value), 80)}</h1>
+        {at === 'branches' && <span class="part">branches</span>}
       </div>
       <nav class="places" aria-label="Places">
         <Go to={{ at: 'store' }}>Store</Go>
@@ -127,6 +151,16 @@ function Header({ onList }: { onList: () => void }): JSX.Element {
         <i />
         <span>{LINKS[link.value]}</span>
       </span>
+      {WITH_DETAILS.has(at) && (
+        <button
+          type="button"
+          class="details"
+          aria-label="Show the details"
+          onClick={() => toggle('look')}
+        >
+          <Icon of={PanelRight} />
+        </button>
+      )}
       <ThemeButton />
     </header>
   );
@@ -159,32 +193,6 @@ function ThemeButton(): JSX.Element {
     >
       <Icon of={theme.value === 'dark' ? Moon : Sun} />
     </button>
-  );
-}
-
-function Dialog({ label, children }: { label: string; children: JSX.Element }): JSX.Element {
-  const place = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    place.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
-  const close = (): void => {
-    overlay.value = undefined;
-  };
-  return (
-    <dialog
-      ref={place}
-      aria-label={label}
-      onClose={close}
-      onClick={(event) => {
-        if (event.target === place.current) close();
-      }}
-    >
-      {children}
-    </dialog>
   );
 }
 

@@ -39,7 +39,9 @@ export function Go({
   );
 }
 
-export function Time({ at }: { at: number }): JSX.Element {
+/** Nothing for a time that is none: some come from files of other programs. */
+export function Time({ at }: { at: number }): JSX.Element | null {
+  if (Number.isNaN(new Date(at).getTime())) return null;
   return (
     <time class="when" dateTime={new Date(at).toISOString()} title={exactTime(at)}>
       {ago(at)}

@@ -1,8 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { callDetail } from '../shapes/show-turn.ts';
+import type { Answer } from '../shapes/pair-calls.ts';
 import type { Block } from '../shapes/shown.ts';
-import { bytes, firstLine, plural, visible } from '../state/format.ts';
+import { bytes, duration, firstLine, plural, visible } from '../state/format.ts';
 import { changeCounts, Diff, editOf } from './diff.tsx';
 import { JsonTree } from './json-tree.tsx';
 import { Markdown, Plain } from './markdown.tsx';
@@ -10,18 +11,35 @@ import { fromBase64, Picture } from './picture.tsx';
 
 const LINES_SHOWN = 12;
 
-/** Draws the blocks of a message. */
-export function Blocks({ blocks }: { blocks: readonly Block[] }): JSX.Element {
+/** Turns with the same payload, by its hash: the first of them that is at hand. */
+export type SameBytes = (turn: string) => string | undefined;
+
+/** Draws the blocks of a message, each call with its result. */
+export function Blocks({
+  blocks,
+  answers,
+  sameBytes,
+}: {
+  blocks: readonly Block[];
+  answers?: ReadonlyMap<number, Answer>;
+  sameBytes?: SameBytes;
+}): JSX.Element {
   return (
     <>
-      {blocks.map((block, at) => (
-        <OneBlock key={at} block={block} />
-      ))}
+      {blocks.map((block, at) => {
+        const answer = answers?.get(at);
+        const same = answer === undefined ? undefined : sameBytes?.(answer.turn);
+        return block.kind === 'call' ? (
+          <Call key={at} name={block.name} input={block.input} answer={answer} same={same} />
+        ) : (
+          <OneBlock key={at} block={block} />
+        );
+      })}
     </>
   );
 }
 
-function OneBlock({ block }: { block: Block }): JSX.Element {
+function OneBlock({ block }: { block: Exclude<Block, { kind: 'call' }> }): JSX.Element {
   switch (block.kind) {
     case 'text':
       return <Markdown text={block.text} />;
@@ -31,8 +49,6 @@ function OneBlock({ block }: { block: Block }): JSX.Element {
           <Markdown text={block.text} />
         </Fold>
       );
-    case 'call':
-      return <Call name={block.name} input={block.input} />;
     case 'result':
       return <Result {...block} />;
     case 'image':
@@ -54,12 +70,14 @@ function OneBlock({ block }: { block: Block }): JSX.Element {
 export function Fold({
   label,
   detail,
+  state,
   note,
   open = false,
   children,
 }: {
   label: string;
   detail?: string;
+  state?: ComponentChildren;
   note?: ComponentChildren;
   open?: boolean;
   children: ComponentChildren;
@@ -73,7 +91,8 @@ export function Fold({
     >
       <summary>
         <b>{visible(label)}</b>
-        {detail !== undefined && <code>{detail}</code>}
+        {detail !== undefined && detail !== '' && <code>{detail}</code>}
+        {state}
         <span class="note">{note}</span>
       </summary>
       {isOpen && <div class="body">{children}</div>}
@@ -81,51 +100,107 @@ export function Fold({
   );
 }
 
-function Call({ name, input }: { name: string; input: unknown }): JSX.Element {
+/** A result of at most this many lines is seen without a click. */
+const LINES_OPEN = 6;
+
+function Call({
+  name,
+  input,
+  answer,
+  same,
+}: {
+  name: string;
+  input: unknown;
+  answer: Answer | undefined;
+  same: string | undefined;
+}): JSX.Element {
   const edit = useMemo(() => editOf(input), [input]);
-  const detail = firstLine(callDetail(input), 100);
-  if (edit !== undefined) {
-    const { added, removed } = changeCounts(edit);
-    return (
-      <Fold label={name} detail={detail} note={<ChangeNote added={added} removed={removed} />} open>
-        <Diff lines={edit} />
-      </Fold>
-    );
-  }
+  const changes = edit && changeCounts(edit);
+  const lines = useMemo(() => linesOf(answer?.result.text ?? ''), [answer]);
+  const isShort = answer !== undefined && lines.length > 0 && lines.length <= LINES_OPEN;
   return (
-    <Fold label={name} detail={detail}>
-      {typeof input === 'string' ? <Plain text={input} /> : <JsonTree value={input} />}
+    <Fold
+      label={name}
+      detail={firstLine(callDetail(input), 100)}
+      state={
+        <>
+          {changes !== undefined && (
+            <span class="changes">
+              <span class="good">+{changes.added}</span> <span class="bad">−{changes.removed}</span>
+            </span>
+          )}
+          {answer !== undefined && <State failed={answer.result.failed} lines={lines.length} />}
+        </>
+      }
+      note={answer !== undefined && answer.tookMs > 0 && duration(answer.tookMs)}
+      open={edit !== undefined || isShort}
+    >
+      {edit !== undefined ? <Diff lines={edit} /> : <Input input={input} />}
+      {answer !== undefined && edit === undefined && <Output lines={lines} same={same} />}
     </Fold>
   );
 }
 
-function ChangeNote({ added, removed }: { added: number; removed: number }): JSX.Element {
+/** What a call was given, unless its head says it already. */
+function Input({ input }: { input: unknown }): JSX.Element | null {
+  if (typeof input === 'string') return input === callDetail(input) ? null : <Plain text={input} />;
+  if (input === undefined || input === null) return null;
+  const isSaid = Object.keys(input).length <= 1 && callDetail(input) !== '';
+  return isSaid ? null : <JsonTree value={input} open={Object.keys(input).length <= 4} />;
+}
+
+function State({ failed, lines }: { failed: boolean; lines: number }): JSX.Element {
   return (
-    <span>
-      <span class="good">+{added}</span> <span class="bad">−{removed}</span>
+    <span class={failed ? 'bad' : 'good'}>
+      {failed ? '✗ failed' : '✓'} {lines > 0 && plural(lines, 'line')}
     </span>
   );
 }
 
-function Result({ name, text, failed }: Block & { kind: 'result' }): JSX.Element {
+function linesOf(text: string): string[] {
+  const lines = text.split('\n');
+  while (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+/** The first lines, and the others on request. */
+function Output({
+  lines,
+  same,
+}: {
+  lines: readonly string[];
+  same?: string | undefined;
+}): JSX.Element {
   const [all, setAll] = useState(false);
-  const lines = useMemo(() => text.split('\n'), [text]);
   const isLong = lines.length > LINES_SHOWN;
-  const shown = all || !isLong ? text : lines.slice(0, LINES_SHOWN).join('\n');
+  return (
+    <div class="output">
+      {lines.length > 0 && (
+        <Plain text={(all || !isLong ? lines : lines.slice(0, LINES_SHOWN)).join('\n')} />
+      )}
+      {(isLong || same !== undefined) && (
+        <p class="rest">
+          {isLong && (
+            <button type="button" class="quiet" onClick={() => setAll(!all)}>
+              {all ? 'Show less' : `Show all ${plural(lines.length, 'line')}`}
+            </button>
+          )}
+          {same !== undefined && <span class="muted">the same bytes as in turn {same}</span>}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Result({ name, text, failed }: Block & { kind: 'result' }): JSX.Element {
+  const lines = useMemo(() => linesOf(text), [text]);
   return (
     <div class="fold result">
       <div class="head">
         <b>{visible(name ?? 'Result')}</b>
-        <span class={failed ? 'bad' : 'good'}>
-          {failed ? '✗ failed' : '✓'} {plural(lines.length, 'line')}
-        </span>
+        <State failed={failed} lines={lines.length} />
       </div>
-      <Plain text={shown} />
-      {isLong && (
-        <button type="button" class="more" onClick={() => setAll(!all)}>
-          {all ? 'Show less' : `Show all ${plural(lines.length, 'line')}`}
-        </button>
-      )}
+      <Output lines={lines} />
     </div>
   );
 }

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { pairCalls, type Answer, type Knot } from '../shapes/pair-calls.ts';
 import { showPayload } from '../shapes/show-turn.ts';
-import type { Block, Role, Shown } from '../shapes/shown.ts';
+import type { Role, Shown } from '../shapes/shown.ts';
 import { bytes, clockTime, count, exactTime, plural, visible } from '../state/format.ts';
 import type { TurnJson } from '../state/turn-window.ts';
-import { Blocks } from './blocks.tsx';
+import { Blocks, type SameBytes } from './blocks.tsx';
 
 export const SPEAKERS: Readonly<Record<Role, string>> = {
   user: 'You',
@@ -18,41 +18,85 @@ export function speakerOf({ role, name }: Pick<Shown, 'role' | 'name'>, type: st
   return visible(name ?? (SPEAKERS[role] || type));
 }
 
-/** Names of calls by their ids, so that a result can say which call it answers. */
-export type CallNames = ReadonlyMap<string, string>;
+/** A turn with nothing but calls and results is a small knot without a head. */
+export function isToolTurn({ role, blocks }: Shown): boolean {
+  if (role === 'tool') return true;
+  return blocks.length > 0 && blocks.every(({ kind }) => kind === 'call' || kind === 'result');
+}
 
-export function namesOfCalls(turns: readonly { shown: Shown }[]): CallNames {
-  const names = new Map<string, string>();
-  for (const { shown } of turns) {
-    for (const block of shown.blocks) {
-      if (block.kind === 'call' && block.id !== undefined) names.set(block.id, block.name);
-    }
+/** Whether the payload of a turn is at hand. */
+export function isReadable({ payload, tombstone, size }: TurnJson): boolean {
+  return tombstone !== true && (payload !== undefined || size === 0);
+}
+
+/** Turns as they are drawn, each result with its call. */
+export function toKnots(turns: readonly TurnJson[]): readonly Knot<TurnJson>[] {
+  return pairCalls(
+    turns.map((turn) => ({
+      turn,
+      shown: showPayload(turn.payload, turn.type),
+      at: turn.createdAt,
+      isReadable: isReadable(turn) && turn.payload !== undefined,
+    })),
+  );
+}
+
+/** What a turn says, or why it says nothing. */
+export function TurnBody({
+  turn,
+  shown,
+  answers,
+  sameBytes,
+  onWhole,
+}: {
+  turn: TurnJson;
+  shown: Shown;
+  answers?: ReadonlyMap<number, Answer>;
+  sameBytes?: SameBytes;
+  onWhole?: () => void;
+}): JSX.Element {
+  if (turn.tombstone === true) {
+    return (
+      <p class="muted">This turn was hidden: {visible(turn.reason ?? 'no reason was given')}</p>
+    );
   }
-  return names;
+  if (isReadable(turn)) {
+    return (
+      <Blocks
+        blocks={shown.blocks}
+        {...(answers !== undefined && { answers })}
+        {...(sameBytes !== undefined && { sameBytes })}
+      />
+    );
+  }
+  if (onWhole === undefined) return <p class="muted">A payload of {bytes(turn.size)}</p>;
+  return (
+    <button type="button" onClick={onWhole}>
+      Load the payload, {bytes(turn.size)}
+    </button>
+  );
 }
 
 /** One knot on the cord: who, when, and what. */
 export function TurnCard({
-  turn,
+  knot,
   isChosen,
-  calls,
+  sameBytes,
   onChoose,
   onWhole,
 }: {
-  turn: TurnJson;
+  knot: Knot<TurnJson>;
   isChosen: boolean;
-  calls: CallNames;
+  sameBytes: SameBytes;
   onChoose: () => void;
   onWhole: () => void;
 }): JSX.Element {
-  const shown = useMemo(() => showPayload(turn.payload, turn.type), [turn]);
-  const isTool = shown.role === 'tool';
-  const isLeftOut = turn.payload === undefined && turn.tombstone !== true && turn.size > 0;
+  const { turn, shown, answers } = knot;
   const { tokens } = shown;
   const spent = (tokens?.input ?? 0) + (tokens?.output ?? 0);
   return (
     <article
-      class={`turn ${isTool ? 'tool' : ''} ${isChosen ? 'on' : ''}`}
+      class={`turn ${isToolTurn(shown) ? 'tool' : ''} ${isChosen ? 'on' : ''}`}
       id={`turn-${turn.id}`}
       aria-label={`Turn ${turn.id}`}
       onClick={onChoose}
@@ -61,33 +105,17 @@ export function TurnCard({
       <div class="said">
         <header>
           <b>{speakerOf(shown, turn.type)}</b>
+          <span class="id">turn {count(turn.id)}</span>
           {shown.model !== undefined && <span>{visible(shown.model)}</span>}
           {spent > 0 && <span>{plural(spent, 'token')}</span>}
           {turn.outcome !== undefined && <span class="bad">{turn.outcome}</span>}
           {turn.patched === true && turn.tombstone !== true && <span>edited</span>}
-          <span class="at">
-            <span class="id">turn {count(turn.id)}</span>
-            <time title={exactTime(turn.createdAt)}>{clockTime(turn.createdAt)}</time>
-          </span>
+          <time class="at" title={exactTime(turn.createdAt)}>
+            {clockTime(turn.createdAt)}
+          </time>
         </header>
-        {turn.tombstone === true ? (
-          <p class="muted">This turn was hidden: {visible(turn.reason ?? 'no reason was given')}</p>
-        ) : isLeftOut ? (
-          <button type="button" onClick={onWhole}>
-            Load the payload, {bytes(turn.size)}
-          </button>
-        ) : (
-          <Blocks blocks={withNames(shown.blocks, calls)} />
-        )}
+        <TurnBody {...{ turn, shown, answers, sameBytes, onWhole }} />
       </div>
     </article>
   );
-}
-
-function withNames(blocks: readonly Block[], calls: CallNames): readonly Block[] {
-  return blocks.map((block) => {
-    if (block.kind !== 'result' || block.name !== undefined || block.id === undefined) return block;
-    const name = calls.get(block.id);
-    return name === undefined ? block : { ...block, name };
-  });
 }

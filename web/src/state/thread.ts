@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ask, type ApiError } from '../api/http.ts';
+import { ask, type ApiError, type Given } from '../api/http.ts';
 import { follow } from '../api/live.ts';
 import { fromBase64 } from '../parts/picture.tsx';
 import { noteError, onStoreEvent } from './app.ts';
@@ -12,6 +12,7 @@ import {
   hasOlder,
   PAGE_TURNS,
   replaceTurn,
+  trimWindow,
   type TurnJson,
   type TurnWindow,
 } from './turn-window.ts';
@@ -73,9 +74,10 @@ export function useThread(context: string, turn?: string): Thread {
     };
   }, [key, round]);
 
+  useEffect(() => setWindow(trimWindow), [window]);
   usePatches(current, setWindow);
   const page = usePages(context, setWindow);
-  const firstDepth = window.turns[0]?.depth ?? 0;
+  const first = window.turns[0]?.id ?? '0';
   const lastDepth = window.turns.at(-1)?.depth ?? 0;
   return {
     window: loaded === key ? window : EMPTY_WINDOW,
@@ -85,13 +87,12 @@ export function useThread(context: string, turn?: string): Thread {
     again,
     older: () => {
       if (!hasOlder(window)) return;
-      page(Math.max(0, firstDepth - PAGE_TURNS), firstDepth, (old, { turns }) =>
-        addOlder(old, turns),
-      );
+      page({ before: first }, (old, { turns }) => addOlder(old, turns));
     },
     newer: () => {
       if (!hasNewer(window)) return;
-      page(lastDepth + 1, lastDepth + 1 + PAGE_TURNS, (old, { turns, headDepth }) =>
+      const from = lastDepth + 1;
+      page({ from, to: from + PAGE_TURNS }, (old, { turns, headDepth }) =>
         addNewer(old, turns, headDepth),
       );
     },
@@ -119,19 +120,18 @@ function usePatches(current: { readonly current: TurnWindow }, setWindow: SetWin
   );
 }
 
-type ReadRange = (
-  from: number,
-  to: number,
-  put: (old: TurnWindow, read: Page) => TurnWindow,
-) => void;
+type ReadPage = (which: Given, put: (old: TurnWindow, read: Page) => TurnWindow) => void;
 
-/** Reads one page at a time. */
-function usePages(context: string, setWindow: SetWindow): ReadRange {
+/**
+ * Reads one page at a time. A page may be shorter than asked for: one that is read backwards lacks its oldest turns, one
+ * that is read forwards its newest, so it fits to the window either way.
+ */
+function usePages(context: string, setWindow: SetWindow): ReadPage {
   const busy = useRef(false);
-  return (from, to, put) => {
+  return (which, put) => {
     if (busy.current) return;
     busy.current = true;
-    ask('listTurns', { id: context, from, to, payload: PAYLOAD_BYTES })
+    ask('listTurns', { id: context, ...which, limit: PAGE_TURNS, payload: PAYLOAD_BYTES })
       .then((read) => setWindow((old) => put(old, read)))
       .catch(noteError)
       .finally(() => (busy.current = false));
@@ -154,15 +154,16 @@ async function readAround(
       { id, limit: PAGE_TURNS, payload },
       { signal },
     );
-    return { turns, headDepth, grewUp: false };
+    return { turns, headDepth, atTop: false };
   }
   const [target, before] = await Promise.all([
     ask('getTurn', { id: turn }, { signal }),
     ask('listTurns', { id, before: turn, limit: PAGE_TURNS / 2, payload }, { signal }),
   ]);
-  const window = { turns: [...before.turns, target], headDepth: before.headDepth, grewUp: false };
+  const window = { turns: [...before.turns, target], headDepth: before.headDepth, atTop: false };
   const from = target.depth + 1;
-  const after = await ask('listTurns', { id, from, to: from + PAGE_TURNS, payload }, { signal });
+  const range = { id, from, to: from + PAGE_TURNS, limit: PAGE_TURNS, payload };
+  const after = await ask('listTurns', range, { signal });
   // Without a turn whose parent is this one, the turn is not on the way to the head. Then it is the end of what is shown.
   if (after.turns[0]?.parent !== target.id) return { ...window, headDepth: target.depth };
   return addNewer(window, after.turns, after.headDepth);

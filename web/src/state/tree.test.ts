@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { branchesThrough, layOut, nodeOver, type Tree } from './tree.ts';
+import { branchesThrough, layOut, nodeOver, toLines, type Tree } from './tree.ts';
 
 const node = (turn: number, depth: number, parent?: number): Tree['nodes'][number] => ({
   turn: String(turn),
@@ -58,6 +58,27 @@ it('counts the turns between two nodes', () => {
   expect(rows.get('50')?.between).toBe(30);
   expect(rows.get('10')?.between).toBe(8);
   expect(rows.get('1')?.between).toBe(0);
+});
+
+it('folds runs into one line each, and unfolds them', () => {
+  const graph = layOut(tree);
+  const folded = toLines(graph, new Map());
+  expect(folded.filter(({ sort }) => sort === 'node')).toHaveLength(6);
+  expect(folded.slice(0, 2)).toMatchObject([
+    { sort: 'node', row: { node: { turn: '50' } } },
+    { sort: 'run', turns: 30 },
+  ]);
+  const some = Array.from({ length: 3 }, (_, at) => ({ id: String(49 - at), at }));
+  const lines = toLines(graph, new Map([['50', some]]));
+  expect(lines).toHaveLength(folded.length + 3);
+  expect(lines[1]).toMatchObject({ sort: 'turn', turn: '49' });
+  expect(lines[4]).toMatchObject({ sort: 'run', turns: 27 });
+  for (const given of [folded, lines]) {
+    for (const line of given) {
+      if (line.sort !== 'node' || line.parentAt === undefined) continue;
+      expect(given[line.parentAt]).toMatchObject({ row: { node: { turn: line.row.node.parent } } });
+    }
+  }
 });
 
 it('names the heads where they are', () => {

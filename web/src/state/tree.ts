@@ -144,3 +144,33 @@ function lanesOf(
   }
   return laneOf;
 }
+
+/** A line of the drawn graph: a node, a turn of a run that is unfolded, or a run of turns that is folded. */
+export type GraphLine =
+  | { readonly sort: 'node'; readonly row: GraphRow; readonly parentAt: number | undefined }
+  | { readonly sort: 'turn'; readonly row: GraphRow; readonly turn: string; readonly at: number }
+  | { readonly sort: 'run'; readonly row: GraphRow; readonly turns: number };
+
+/** Turns of runs that were unfolded, newest first, by the node above the run. */
+export type Unfolded = ReadonlyMap<string, readonly { readonly id: string; readonly at: number }[]>;
+
+/** The lines to draw. The turns between two nodes stand below the upper one. */
+export function toLines({ rows }: Graph, unfolded: Unfolded): GraphLine[] {
+  const lineOf = new Map<number, number>();
+  let next = 0;
+  for (const [at, row] of rows.entries()) {
+    lineOf.set(at, next);
+    const open = unfolded.get(row.node.turn)?.length ?? 0;
+    next += 1 + open + Number(row.between > open);
+  }
+  return rows.flatMap((row): GraphLine[] => {
+    const open = unfolded.get(row.node.turn) ?? [];
+    const parentAt = row.parentRow === undefined ? undefined : lineOf.get(row.parentRow);
+    const turns = row.between - open.length;
+    return [
+      { sort: 'node', row, parentAt },
+      ...open.map(({ id, at }): GraphLine => ({ sort: 'turn', row, turn: id, at })),
+      ...(turns > 0 ? [{ sort: 'run', row, turns } as const] : []),
+    ];
+  });
+}

@@ -5,6 +5,8 @@ import {
   addOlder,
   hasNewer,
   hasOlder,
+  PAGE_TURNS,
+  trimWindow,
   WINDOW_TURNS,
   type TurnJson,
   type TurnWindow,
@@ -18,7 +20,7 @@ const run = (from: number, to: number): TurnJson[] =>
 const window = (from: number, to: number, headDepth: number): TurnWindow => ({
   turns: run(from, to),
   headDepth,
-  grewUp: false,
+  atTop: false,
 });
 const ids = ({ turns }: TurnWindow): number[] => turns.map(({ id }) => Number(id));
 
@@ -28,7 +30,7 @@ it('grows at both ends without a gap', () => {
   expect(hasNewer(middle)).toBe(true);
   const older = addOlder(middle, run(40, 50));
   expect(ids(older)).toEqual(ids(window(40, 60, 99)));
-  expect(older.grewUp).toBe(true);
+  expect(older.atTop).toBe(true);
   expect(ids(addNewer(middle, run(60, 70), 99))).toEqual(ids(window(50, 70, 99)));
 });
 
@@ -40,11 +42,13 @@ it('refuses a page that does not fit to its end', () => {
 
 it('lets turns go at the far end when it is full', () => {
   const full = window(1000, 1000 + WINDOW_TURNS, 5000);
-  const up = addOlder(full, run(900, 1000));
+  const up = trimWindow(addOlder(full, run(900, 1000)));
   expect(up.turns).toHaveLength(WINDOW_TURNS);
   expect(up.turns[0]?.id).toBe('900');
   expect(hasNewer(up)).toBe(true);
-  const down = addNewer(full, run(1000 + WINDOW_TURNS, 1100 + WINDOW_TURNS), 5000);
+  expect(up.atTop).toBe(false);
+  const down = trimWindow(addNewer(full, run(1000 + WINDOW_TURNS, 1100 + WINDOW_TURNS), 5000));
+  expect(down.atTop).toBe(true);
   expect(down.turns).toHaveLength(WINDOW_TURNS);
   expect(down.turns[0]?.id).toBe('1100');
 });
@@ -63,4 +67,31 @@ it('asks to be read anew when the head went to another branch', () => {
 it('notes only the length when the end is not in sight', () => {
   const middle = window(50, 60, 99);
   expect(addLive(middle, turn(101, 100))).toMatchObject({ headDepth: 100, turns: middle.turns });
+});
+
+it('walks through a million turns with a window that never grows, in both directions', () => {
+  const million = 1_000_000;
+  let at = window(1, 1 + PAGE_TURNS, million - 1);
+  let pages = 0;
+  for (; hasNewer(at); pages += 1) {
+    const next = Number(at.turns.at(-1)?.id) + 1;
+    at = trimWindow(addNewer(at, run(next, Math.min(next + PAGE_TURNS, million + 1)), million - 1));
+    if (at.turns.length > WINDOW_TURNS + PAGE_TURNS) break;
+  }
+  expect(pages).toBe(Math.ceil((million - PAGE_TURNS) / PAGE_TURNS));
+  expect(at.turns.at(-1)?.id).toBe(String(million));
+  expect(at.turns.length).toBeLessThanOrEqual(WINDOW_TURNS + PAGE_TURNS);
+  for (let page = 0; page < 100; page += 1) {
+    const first = Number(at.turns[0]?.id);
+    at = trimWindow(addOlder(at, run(first - PAGE_TURNS, first)));
+  }
+  const first = Number(at.turns[0]?.id);
+  expect(ids(at)).toEqual(ids(window(first, first + at.turns.length, 0)));
+  expect(at.turns.length).toBeLessThanOrEqual(WINDOW_TURNS + PAGE_TURNS);
+});
+
+it('is never higher than what a browser can draw', () => {
+  // A browser puts nothing beyond 16,777,216 pixels. No list is longer than this window, however long its thread is.
+  const highestPx = 10_000;
+  expect((WINDOW_TURNS + PAGE_TURNS) * highestPx).toBeLessThan(2 ** 24);
 });

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Answers } from '../api/answers.ts';
 import { ask } from '../api/http.ts';
-import { attempt, Empty, Go, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
+import { attempt, Empty, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { SPEAKERS } from '../parts/turn-card.tsx';
 import { toRole } from '../shapes/shown.ts';
@@ -62,7 +62,7 @@ export function ChatView({ chat, message }: { chat: string; message?: string }):
               <MessageCard key={one.id} chat={chat} message={one} isChosen={one.id === message} />
             ))
           )}
-          {open !== undefined && <OpenQuestions questions={open.questions} />}
+          {open !== undefined && <OpenQuestions chat={chat} questions={open.questions} />}
         </div>
       </main>
       <aside class="look" aria-label="Details">
@@ -154,7 +154,13 @@ function MessageCard({
   );
 }
 
-function OpenQuestions({ questions }: { questions: readonly Question[] }): JSX.Element {
+function OpenQuestions({
+  chat,
+  questions,
+}: {
+  chat: string;
+  questions: readonly Question[];
+}): JSX.Element {
   return (
     <article class="turn question">
       <i class="knot" />
@@ -172,7 +178,9 @@ function OpenQuestions({ questions }: { questions: readonly Question[] }): JSX.E
             </li>
           ))}
         </ul>
-        <Go to={{ at: 'home' }}>Answer with quipu chat answer</Go>
+        <p class="muted">
+          Answer with <code>quipu chat answer {chat}</code>
+        </p>
       </div>
     </article>
   );

@@ -1,14 +1,17 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { ask } from '../api/http.ts';
-import { Empty, Skeleton } from '../parts/basics.tsx';
+import { Empty } from '../parts/basics.tsx';
 import { onStoreEvent } from '../state/app.ts';
 import { bytes, count } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
-import type { Stats } from './store.tsx';
+import { Quipu } from './quipu.tsx';
 
 const WEEKS = 53;
 const DAY_MS = 86_400_000;
+const CORDS = 40;
+/** Months are named where their first week begins, three columns apart at least. */
+const MONTH = new Intl.DateTimeFormat('en', { month: 'short', timeZone: 'UTC' });
 
 /** The store at a glance: counts, storage, sharing and a year of activity. The list stands beside it. */
 export function HomeView(): JSX.Element {
@@ -16,6 +19,7 @@ export function HomeView(): JSX.Element {
   const activity = useLoad('activity', (signal) =>
     ask('getActivity', { days: WEEKS * 7 }, { signal }),
   );
+  const newest = useLoad('newest', (signal) => ask('listAll', { limit: CORDS }, { signal }));
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = onStoreEvent(() => {
@@ -23,6 +27,7 @@ export function HomeView(): JSX.Element {
         timer = undefined;
         stats.again();
         activity.again();
+        newest.again();
       }, 5000);
     });
     return () => {
@@ -30,12 +35,12 @@ export function HomeView(): JSX.Element {
       stop();
     };
   }, []);
-  const value = stats.value as Stats | undefined;
+  const { value } = stats;
   return (
     <main class="home">
       <h2 class="large">Everything that was said</h2>
       {value === undefined ? (
-        <Skeleton rows={3} />
+        <div class="figures skeleton" />
       ) : (
         <dl class="figures">
           <Figure name="turns" value={count(value.turns)} />
@@ -46,9 +51,15 @@ export function HomeView(): JSX.Element {
           <Figure name="on disk" value={bytes(value.diskBytes)} />
         </dl>
       )}
+      <h2>The newest threads as a quipu</h2>
+      {newest.value === undefined ? (
+        <div class="quipu skeleton" />
+      ) : (
+        <Quipu threads={newest.value.items} cords={CORDS} />
+      )}
       <h2>Activity</h2>
       {activity.value === undefined ? (
-        <Skeleton rows={2} />
+        <div class="heat skeleton" />
       ) : (
         <HeatMap days={activity.value.days} />
       )}
@@ -93,10 +104,15 @@ function HeatMap({ days }: { days: readonly { day: string; turns: number }[] }):
   return (
     <svg
       class="heat"
-      viewBox={`0 0 ${WEEKS * 13} 92`}
+      viewBox={`0 -14 ${WEEKS * 13} 106`}
       role="img"
       aria-label={`${count(total)} turns in the last year`}
     >
+      {monthsOf(columns.map(([first]) => first?.day ?? '')).map(([x, name]) => (
+        <text key={x} x={x * 13} y="-4">
+          {name}
+        </text>
+      ))}
       {columns.map((week, x) =>
         week.map(
           ({ day, turns, isFuture }, y) =>
@@ -117,6 +133,14 @@ function HeatMap({ days }: { days: readonly { day: string; turns: number }[] }):
       )}
     </svg>
   );
+}
+
+/** The columns in which a month begins, without those that would touch the next. */
+function monthsOf(days: readonly string[]): [x: number, name: string][] {
+  const begins = days.flatMap((day, x): [number, string][] =>
+    x > 0 && day.slice(0, 7) === days[x - 1]?.slice(0, 7) ? [] : [[x, MONTH.format(new Date(day))]],
+  );
+  return begins.filter(([x], at) => (begins[at + 1]?.[0] ?? x + 3) - x >= 3);
 }
 
 /** Four levels on a logarithmic scale: one busy day does not pale the others. */

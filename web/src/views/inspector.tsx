@@ -1,14 +1,17 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answers } from '../api/answers.ts';
-import { ask, ROOT } from '../api/http.ts';
+import { ask } from '../api/http.ts';
 import { attempt, Go, KeyValues, laneColour } from '../parts/basics.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
-import { asText } from '../shapes/messages.ts';
 import { showPayload } from '../shapes/show-turn.ts';
-import type { Block, Tokens } from '../shapes/shown.ts';
+import { toMarkdown } from '../shapes/markdown-of.ts';
+import type { Tokens } from '../shapes/shown.ts';
 import { go, hrefOf, say, scope } from '../state/app.ts';
+import { askPerson } from '../state/asking.ts';
+import { exportThread } from '../state/export-thread.ts';
 import { bytes, count, exactTime, plural, shortHash, visible } from '../state/format.ts';
+import { useLoad } from '../state/load.ts';
 import { branchesThrough, layOut, nodeOver, type Tree } from '../state/tree.ts';
 import type { TurnJson } from '../state/turn-window.ts';
 
@@ -41,7 +44,7 @@ function TurnFacts({ turn }: { turn: TurnJson }): JSX.Element {
   const [raw, setRaw] = useState(false);
   const { tokens } = showPayload(turn.payload, turn.type);
   return (
-    <section>
+    <section class="facts">
       <h2>Turn</h2>
       <KeyValues
         rows={[
@@ -52,17 +55,7 @@ function TurnFacts({ turn }: { turn: TurnJson }): JSX.Element {
           ['written', exactTime(turn.createdAt)],
           turn.payloadHash === undefined
             ? undefined
-            : [
-                'blob',
-                <a
-                  href={new URL(`v1/blobs/${turn.payloadHash}`, ROOT).href}
-                  title={turn.payloadHash}
-                  rel="noopener"
-                  target="_blank"
-                >
-                  <code>b3:{shortHash(turn.payloadHash)}</code>
-                </a>,
-              ],
+            : ['blob', <code title={turn.payloadHash}>b3:{shortHash(turn.payloadHash)}</code>],
           ['size', bytes(turn.size)],
           turn.outcome === undefined ? undefined : ['outcome', turn.outcome],
         ]}
@@ -139,33 +132,19 @@ function AlsoOn({
 
 function TurnActs({ context, turn }: { context: ContextJson; turn: TurnJson }): JSX.Element {
   const mayWrite = scope.value !== 'read';
-  const fork = (): Promise<boolean> =>
-    attempt(
-      async () => {
-        const made = await ask(
-          'forkTurn',
-          { id: turn.id },
-          { body: { title: `${context.title ?? `Context ${context.id}`}, from turn ${turn.id}` } },
-        );
-        go({ at: 'context', context: made.id });
-      },
-      'The fork is made.',
-      say,
-    );
-  const hide = (): void => {
-    const reason = prompt('Hide the payload of this turn? It stays stored. Reason:', '');
-    if (reason === null) return;
-    const body = { reason: reason || 'hidden in the page' };
-    void attempt(() => ask('tombstoneTurn', { id: turn.id }, { body }), 'The turn is hidden.', say);
-  };
-  const pin = (): Promise<boolean> =>
-    attempt(() => ask('pinTurn', { id: turn.id }, { body: {} }), 'The turn is pinned.', say);
+  const pins = useLoad('pins', (signal) => ask('listPins', {}, { signal }));
+  const isPinned = pins.value?.pins.some((pin) => pin.turn === turn.id) === true;
+  const pin = (): Promise<void> =>
+    (isPinned
+      ? attempt(() => ask('unpinTurn', { id: turn.id }), 'The turn is not pinned any more.', say)
+      : attempt(() => ask('pinTurn', { id: turn.id }, { body: {} }), 'The turn is pinned.', say)
+    ).then(pins.again);
   return (
     <section>
       <h2>Actions</h2>
       <div class="acts">
         {mayWrite && (
-          <button type="button" class="first" onClick={() => void fork()}>
+          <button type="button" class="first" onClick={() => void fork(context, turn)}>
             Fork from here
           </button>
         )}
@@ -179,12 +158,12 @@ function TurnActs({ context, turn }: { context: ContextJson; turn: TurnJson }): 
           Copy Markdown
         </button>
         {mayWrite && (
-          <button type="button" onClick={() => void pin()}>
-            Pin
+          <button type="button" aria-pressed={isPinned} onClick={() => void pin()}>
+            {isPinned ? 'Unpin' : 'Pin'}
           </button>
         )}
-        {mayWrite && (
-          <button type="button" onClick={hide}>
+        {mayWrite && turn.tombstone !== true && (
+          <button type="button" onClick={() => void hide(turn)}>
             Hide…
           </button>
         )}
@@ -193,33 +172,41 @@ function TurnActs({ context, turn }: { context: ContextJson; turn: TurnJson }): 
   );
 }
 
+async function fork(context: ContextJson, turn: TurnJson): Promise<void> {
+  const title = await askPerson({
+    title: 'Fork from here',
+    text: `The new branch shares everything up to turn ${turn.id}. Nothing is copied.`,
+    label: 'Title',
+    value: `${context.title ?? `Context ${context.id}`}, from turn ${turn.id}`,
+    yes: 'Fork',
+  });
+  if (title === undefined) return;
+  const body = title === '' ? {} : { title };
+  const make = async (): Promise<void> => {
+    const made = await ask('forkTurn', { id: turn.id }, { body });
+    go({ at: 'context', context: made.id });
+  };
+  await attempt(make, 'The fork is made.', say);
+}
+
+async function hide(turn: TurnJson): Promise<void> {
+  const reason = await askPerson({
+    title: `Hide turn ${turn.id}?`,
+    text: 'No reader is shown its payload any more. The payload stays stored until it is erased.',
+    label: 'Reason',
+    yes: 'Hide',
+  });
+  if (reason === undefined) return;
+  const body = { reason: reason || 'hidden in the page' };
+  await attempt(() => ask('tombstoneTurn', { id: turn.id }, { body }), 'The turn is hidden.', say);
+}
+
 function linkTo(context: string, turn: string): string {
   return new URL(hrefOf({ at: 'context', context, turn }), location.href).href;
 }
 
 function copy(text: string, done: string): void {
   void attempt(() => navigator.clipboard.writeText(text), done, say);
-}
-
-export function toMarkdown(turn: TurnJson): string {
-  const { role, blocks } = showPayload(turn.payload, turn.type);
-  return `**${role}**\n\n${blocks.map(blockMarkdown).join('\n\n')}\n`;
-}
-
-function blockMarkdown(block: Block): string {
-  if (block.kind === 'text') return block.text;
-  if (block.kind === 'thinking') return `> ${block.text.replaceAll('\n', '\n> ')}`;
-  if (block.kind === 'call') return fenced(`${block.name} ${asText(block.input)}`);
-  if (block.kind === 'result') return fenced(block.text);
-  if (block.kind === 'json') return fenced(asText(block.value));
-  return `(${block.kind})`;
-}
-
-/** A fence that is longer than any in the text. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }
 
 function ContextFacts({
@@ -236,13 +223,23 @@ function ContextFacts({
     void attempt(() => ask('updateContext', { id: context.id }, { body }), done, say).then(
       onChange,
     );
-  const rename = (): void => {
-    const title = prompt('Title of this context:', context.title ?? '');
-    if (title !== null) change({ title: title || null }, 'The title is changed.');
+  const rename = async (): Promise<void> => {
+    const title = await askPerson({
+      title: 'Rename',
+      label: 'Title of this context',
+      value: context.title ?? '',
+      yes: 'Rename',
+    });
+    if (title !== undefined) change({ title: title || null }, 'The title is changed.');
   };
-  const label = (): void => {
-    const labels = prompt('Labels, separated by commas:', context.labels.join(', '));
-    if (labels === null) return;
+  const label = async (): Promise<void> => {
+    const labels = await askPerson({
+      title: 'Labels',
+      label: 'Separated by commas',
+      value: context.labels.join(', '),
+      yes: 'Change',
+    });
+    if (labels === undefined) return;
     const list = labels.split(',').map((one) => one.trim());
     change({ labels: list.filter((one) => one !== '') }, 'The labels are changed.');
   };
@@ -268,11 +265,14 @@ function ContextFacts({
       {context.meta !== undefined && <JsonTree value={context.meta} open={false} />}
       {scope.value !== 'read' && (
         <div class="acts">
-          <button type="button" onClick={rename}>
+          <button type="button" onClick={() => void rename()}>
             Rename…
           </button>
-          <button type="button" onClick={label}>
+          <button type="button" onClick={() => void label()}>
             Labels…
+          </button>
+          <button type="button" onClick={() => void exportThread(context)}>
+            Export
           </button>
         </div>
       )}

@@ -6,7 +6,7 @@ import { ApiError, ask } from '../api/http.ts';
 import { Go, Icon } from '../parts/basics.tsx';
 import type { View } from '../state/address.ts';
 import { go, noteError, overlay } from '../state/app.ts';
-import { ago, count, plural, visible } from '../state/format.ts';
+import { ago, count, firstLine, plural, visible } from '../state/format.ts';
 import { viewOf } from './side-list.tsx';
 
 type Answer = Answers['search'];
@@ -34,10 +34,12 @@ export function SearchPanel(): JSX.Element {
 export function SearchView({ query }: { query: string }): JSX.Element {
   return (
     <main class="search-page" aria-label="Search">
-      <SearchBox
-        query={query}
-        onQuery={(text) => go({ at: 'search', query: text }, { replace: true })}
-      />
+      <div class="panel">
+        <SearchBox
+          query={query}
+          onQuery={(text) => go({ at: 'search', query: text }, { replace: true })}
+        />
+      </div>
     </main>
   );
 }
@@ -51,7 +53,11 @@ interface BoxGiven {
 
 function SearchBox({ query, onQuery, onWhole }: BoxGiven): JSX.Element {
   const [kind, setKind] = useState<string>();
-  const { answer, error, ms } = useSearch(kind === undefined ? query : `${query} kind:${kind}`);
+  const [order, setOrder] = useState<'best' | 'newest'>('best');
+  const { answer, error, ms } = useSearch(
+    kind === undefined ? query : `${query} kind:${kind}`,
+    order,
+  );
   const [at, setAt] = useState(0);
   const place = useRef<HTMLInputElement>(null);
   useEffect(() => place.current?.focus(), []);
@@ -80,13 +86,13 @@ function SearchBox({ query, onQuery, onWhole }: BoxGiven): JSX.Element {
         />
         {answer !== undefined && (
           <span class="muted" role="status">
-            {plural(answer.matches, 'match', 'matches')}, {ms} ms
+            {plural(answer.matches, 'hit')}, {ms} ms
           </span>
         )}
       </div>
       {error !== undefined && <pre class="plain">{visible(error)}</pre>}
       {answer?.facets !== undefined && (
-        <Facets facets={answer.facets} kind={kind} onKind={setKind} />
+        <Facets {...{ facets: answer.facets, kind, order }} onKind={setKind} onOrder={setOrder} />
       )}
       <div class="hits">
         {answer?.groups?.map((group) => (
@@ -100,14 +106,25 @@ function SearchBox({ query, onQuery, onWhole }: BoxGiven): JSX.Element {
             The index is still reading: {count(answer.index.documents)} texts so far.
           </p>
         )}
-        {onWhole !== undefined && hits.length > 0 && (
-          <p class="ends">
-            <button type="button" onClick={onWhole}>
-              All results
-            </button>
-          </p>
-        )}
       </div>
+      <footer class="hints">
+        <span>
+          <kbd>↑</kbd> <kbd>↓</kbd> choose
+        </span>
+        <span>
+          <kbd>Enter</kbd> open
+        </span>
+        {onWhole === undefined ? (
+          <span class="syntax">
+            <code>"a phrase"</code> <code>role:user</code> <code>tool:Bash</code>{' '}
+            <code>after:7d</code>
+          </span>
+        ) : (
+          <button type="button" class="quiet" onClick={onWhole}>
+            Open as a page
+          </button>
+        )}
+      </footer>
     </>
   );
 }
@@ -115,11 +132,15 @@ function SearchBox({ query, onQuery, onWhole }: BoxGiven): JSX.Element {
 function Facets({
   facets,
   kind,
+  order,
   onKind,
+  onOrder,
 }: {
   facets: NonNullable<Answer['facets']>;
   kind: string | undefined;
+  order: 'best' | 'newest';
   onKind: (kind: string | undefined) => void;
+  onOrder: (order: 'best' | 'newest') => void;
 }): JSX.Element {
   return (
     <div class="facets" role="group" aria-label="Kinds">
@@ -136,6 +157,13 @@ function Facets({
           {value} {count(matches)}
         </button>
       ))}
+      <button
+        type="button"
+        class="order quiet"
+        onClick={() => onOrder(order === 'best' ? 'newest' : 'best')}
+      >
+        {order} first
+      </button>
     </div>
   );
 }
@@ -144,7 +172,8 @@ function GroupOfHits({ group, chosen }: { group: Group; chosen: Hit | undefined 
   return (
     <section>
       <h2>
-        {group.kind} {visible(group.thread)} · {plural(group.matches, 'match', 'matches')}
+        <span>{firstLine(group.title ?? `${group.kind} ${group.thread}`, 80)}</span>
+        <span>{plural(group.matches, 'hit')}</span>
       </h2>
       {group.hits.map((hit) => (
         <Go key={hit.id} to={viewOfHit(hit)} class={`hit ${hit === chosen ? 'on' : ''}`}>
@@ -153,11 +182,13 @@ function GroupOfHits({ group, chosen }: { group: Group; chosen: Hit | undefined 
           </span>
           <small>
             {[
-              hit.kind === 'context' ? `turn ${hit.id}` : undefined,
+              hit.kind === 'context' ? `turn ${count(hit.id)}` : hit.kind,
               hit.role,
               hit.model,
               ago(hit.at),
-              hit.branches.length > 1 ? `on ${hit.branches.length} branches` : undefined,
+              hit.branches.length > 1
+                ? `on ${hit.branches.length}${hit.moreBranches === true ? ' and more' : ''} branches`
+                : undefined,
             ]
               .filter((part) => part !== undefined)
               .map(visible)
@@ -200,7 +231,7 @@ interface Found {
 }
 
 /** Asks when typing pauses. The last answer stays until the next one is there. */
-function useSearch(query: string): Found {
+function useSearch(query: string, order: 'best' | 'newest'): Found {
   const [found, setFound] = useState<Found>({ answer: undefined, error: undefined, ms: 0 });
   useEffect(() => {
     const ended = new AbortController();
@@ -212,7 +243,7 @@ function useSearch(query: string): Found {
     const look = async (): Promise<void> => {
       const startedMs = performance.now();
       try {
-        const given = { q: query, group: true, facets: true, limit: 20 };
+        const given = { q: query, order, group: true, facets: true, limit: 20 };
         const answer = await ask('search', given, { signal });
         if (signal.aborted) return;
         const ms = Math.round(performance.now() - startedMs);
@@ -229,6 +260,6 @@ function useSearch(query: string): Found {
       clearTimeout(timer);
       ended.abort();
     };
-  }, [query]);
+  }, [query, order]);
   return found;
 }

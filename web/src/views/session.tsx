@@ -4,9 +4,12 @@ import { ask } from '../api/http.ts';
 import { Empty, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { Blocks } from '../parts/blocks.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
-import { namesOfCalls, speakerOf } from '../parts/turn-card.tsx';
+import { isToolTurn, speakerOf } from '../parts/turn-card.tsx';
+import { pairCalls } from '../shapes/pair-calls.ts';
 import { showPayload } from '../shapes/show-turn.ts';
-import { visible } from '../state/format.ts';
+import { textOf } from '../shapes/shown.ts';
+import { useTitle } from '../state/app.ts';
+import { bytes, count, exactTime, shortHash, visible } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
 
 interface Entry {
@@ -31,11 +34,18 @@ export function SessionView({ session }: { session: string }): JSX.Element {
     () => (page.value?.entries ?? []).map((entry) => entry as Entry),
     [page.value],
   );
-  const shown = useMemo(
-    () => entries.map((entry) => ({ entry, shown: showPayload(entry, entry.type) })),
+  const knots = useMemo(
+    () =>
+      pairCalls(
+        entries.map((entry, at) => ({
+          turn: { id: entry.id ?? String(at), entry },
+          shown: showPayload(entry, entry.type),
+          at: timeOf(entry) || 0,
+          isReadable: true,
+        })),
+      ),
     [entries],
   );
-  const calls = useMemo(() => namesOfCalls(shown), [shown]);
   if (info.error !== undefined) return <Trouble error={info.error} again={info.again} />;
   const warnings = (page.value as { warnings?: readonly string[] } | undefined)?.warnings ?? [];
   return (
@@ -52,30 +62,26 @@ export function SessionView({ session }: { session: string }): JSX.Element {
           ) : entries.length === 0 ? (
             <Empty title="This session has no entries yet." />
           ) : (
-            shown.map(({ entry, shown: one }, at) => (
+            knots.map(({ turn: { id, entry }, shown, more, answers }) => (
               <article
-                key={entry.id ?? at}
-                class={`turn ${one.role === 'tool' ? 'tool' : ''} ${entry === chosen ? 'on' : ''}`}
+                key={id}
+                class={`turn ${isToolTurn(shown) ? 'tool' : ''} ${
+                  chosen !== undefined && [entry, ...more.map((one) => one.entry)].includes(chosen)
+                    ? 'on'
+                    : ''
+                }`}
                 onClick={() => setChosen(entry)}
               >
                 <i class="knot" />
                 <div class="said">
                   <header>
-                    <b>{speakerOf(one, entry.type)}</b>
-                    {one.model !== undefined && <span>{visible(one.model)}</span>}
+                    <b>{speakerOf(shown, entry.type)}</b>
+                    {shown.model !== undefined && <span>{visible(shown.model)}</span>}
                     <span class="at">
-                      {entry.timestamp !== undefined && (
-                        <Time at={new Date(entry.timestamp).getTime()} />
-                      )}
+                      <Time at={timeOf(entry)} />
                     </span>
                   </header>
-                  <Blocks
-                    blocks={one.blocks.map((block) =>
-                      block.kind === 'result' && block.id !== undefined && calls.has(block.id)
-                        ? { ...block, name: calls.get(block.id) ?? '' }
-                        : block,
-                    )}
-                  />
+                  <Blocks blocks={shown.blocks} answers={answers} />
                 </div>
               </article>
             ))
@@ -84,8 +90,7 @@ export function SessionView({ session }: { session: string }): JSX.Element {
       </main>
       <aside class="look" aria-label="Details">
         <h2>Session</h2>
-        <KeyValues rows={[['id', <code>{visible(session)}</code>]]} />
-        {info.value !== undefined && <JsonTree value={info.value} />}
+        {info.value !== undefined && <SessionFacts session={session} facts={info.value as Facts} />}
         {warnings.map((warning) => (
           <p key={warning} class="bad">
             {visible(warning)}
@@ -98,6 +103,40 @@ export function SessionView({ session }: { session: string }): JSX.Element {
           </section>
         )}
       </aside>
+    </>
+  );
+}
+
+/** Not a number for an entry without a time. */
+function timeOf({ timestamp }: Entry): number {
+  return timestamp === undefined ? Number.NaN : new Date(timestamp).getTime();
+}
+
+interface Facts {
+  readonly file?: string;
+  readonly header?: { readonly title?: unknown; readonly cwd?: unknown };
+  readonly sizeBytes?: number;
+  readonly updatedAt?: string;
+  readonly artifacts?: readonly unknown[];
+  readonly blobs?: number;
+}
+
+function SessionFacts({ session, facts }: { session: string; facts: Facts }): JSX.Element {
+  const { header, sizeBytes, updatedAt, artifacts, blobs } = facts;
+  useTitle(textOf(header?.title) ?? `Session ${session}`);
+  return (
+    <>
+      <KeyValues
+        rows={[
+          ['id', <code title={session}>{shortHash(visible(session))}</code>],
+          ['folder', visible(textOf(header?.cwd) ?? 'unknown')],
+          updatedAt === undefined ? undefined : ['updated', exactTime(Date.parse(updatedAt))],
+          sizeBytes === undefined ? undefined : ['size', bytes(sizeBytes)],
+          artifacts === undefined ? undefined : ['artifacts', count(artifacts.length)],
+          blobs === undefined ? undefined : ['blobs', count(blobs)],
+        ]}
+      />
+      <JsonTree value={facts} open={false} />
     </>
   );
 }

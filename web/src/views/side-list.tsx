@@ -21,6 +21,9 @@ const TABS: readonly (readonly [Kind | 'all', string])[] = [
   ['queue', 'Queues'],
 ];
 const PAGE = 60;
+const ITEM_PX = 76;
+/** Browsers draw nothing beyond about 16 million pixels. Whoever wants older threads than these searches for them. */
+const ITEMS_MAX = 20_000;
 /** Events of a busy store are answered with one reload in this time. */
 const REFRESH_MS = 700;
 
@@ -75,7 +78,7 @@ export function SideList(): JSX.Element {
         <VirtualList
           class="items"
           onScroll={(offset) => {
-            if (offset > 72 * (items.length - 30)) more();
+            if (offset > ITEM_PX * (items.length - 30)) more();
           }}
         >
           {shown.map((item, row) => (
@@ -109,17 +112,17 @@ function factsOf(item: ThreadItem): string[] {
   return [
     ...(item.live === true ? ['live'] : []),
     ...(item.labels ?? []).slice(0, 2).map(visible),
-    ...(item.turns === undefined ? [] : [plural(item.turns, UNITS[item.kind])]),
+    ...(item.turns === undefined ? [] : [plural(item.turns, ...UNITS[item.kind])]),
     ...(item.state === undefined ? [] : [item.state]),
   ];
 }
 
-const UNITS: Readonly<Record<Kind, string>> = {
-  context: 'turn',
-  chat: 'event',
-  workflow: 'step',
-  session: 'entry',
-  queue: 'event',
+export const UNITS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
+  context: ['turn', 'turns'],
+  chat: ['event', 'events'],
+  workflow: ['step', 'steps'],
+  session: ['entry', 'entries'],
+  queue: ['event', 'events'],
 };
 
 export function viewOf({ kind, id }: { kind: Kind; id: string }): View {
@@ -198,7 +201,8 @@ function useItems(kind: Kind | 'all'): Items {
     again: () => again(),
     more: () => {
       const cursor = loaded?.cursor;
-      if (cursor === undefined || busy.current) return;
+      const isFull = (loaded?.items.length ?? 0) >= ITEMS_MAX;
+      if (cursor === undefined || busy.current || isFull) return;
       busy.current = true;
       read(PAGE, cursor)
         .then((page) => {

@@ -1,214 +1,222 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import type { Answers } from '../api/answers.ts';
 import { ask } from '../api/http.ts';
-import { Skeleton, Trouble, KeyValues } from '../parts/basics.tsx';
+import { KeyValues, laneColour, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { scope } from '../state/app.ts';
-import { bytes, count } from '../state/format.ts';
+import { bytes, count, plural } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
+import { Speed } from './speed.tsx';
 
-/** The figures that the page shows of a store. */
-export interface Stats {
-  readonly engine: string;
-  readonly durability: string;
-  readonly turns: number;
-  readonly contexts: number;
-  readonly blobs: number;
-  readonly patches: number;
-  readonly logs: number;
-  readonly docs: number;
-  readonly blobBytes: number;
-  readonly storedBytes: number;
-  readonly logicalBytes: number;
-  readonly diskBytes: number;
-  readonly journal?: { frames: number; broken: boolean };
-  readonly damage: readonly { file: string; offset: number; what: string }[];
-}
+type Stats = Answers['getStats'];
 
-const SAMPLE_MS = 2000;
-const SAMPLES = 60;
-
-/** Figures, health, disk and speed of the store. */
+/** Health, disk, storage, records and speed of the store. */
 export function StoreView(): JSX.Element {
   const stats = useLoad('store', (signal) => ask('getStats', {}, { signal }));
   const health = useLoad('health', (signal) => ask('health', {}, { signal }));
   if (stats.error !== undefined && stats.value === undefined) {
     return <Trouble error={stats.error} again={stats.again} />;
   }
-  const value = stats.value as Stats | undefined;
+  const { value } = stats;
   return (
     <main class="store">
       {value === undefined ? (
         <Skeleton rows={6} />
       ) : (
         <div class="panels">
-          <section>
-            <h2>Health</h2>
-            <KeyValues
-              rows={[
-                [
-                  'server',
-                  `${health.value?.status ?? '…'}, version ${health.value?.version ?? '…'}`,
-                ],
-                ['engine', value.engine],
-                ['durability', value.durability],
-                value.journal === undefined
-                  ? undefined
-                  : [
-                      'journal',
-                      value.journal.broken
-                        ? 'broken: restart the server'
-                        : `${count(value.journal.frames)} frames since the last checkpoint`,
-                    ],
-                [
-                  'damage',
-                  value.damage.length === 0 ? 'none known' : `${value.damage.length} places`,
-                ],
-              ]}
-            />
-            {value.damage.map((place) => (
-              <p key={`${place.file}:${place.offset}`} class="bad">
-                {place.file} at {place.offset}: {place.what}. Run <code>quipu verify --repair</code>
-                .
-              </p>
-            ))}
-            {scope.value === 'admin' && <Verify />}
-          </section>
-          <section>
-            <h2>Storage</h2>
-            <Bars
-              rows={[
-                ['written by agents', value.logicalBytes],
-                ['after sharing', value.blobBytes],
-                ['after compression', value.storedBytes],
-                ['on disk, with all records', value.diskBytes],
-              ]}
-            />
-          </section>
-          <section>
-            <h2>Records</h2>
-            <KeyValues
-              rows={[
-                ['turns', count(value.turns)],
-                ['contexts', count(value.contexts)],
-                ['blobs', count(value.blobs)],
-                ['patches', count(value.patches)],
-                ['logs', count(value.logs)],
-                ['documents', count(value.docs)],
-              ]}
-            />
-          </section>
+          <Health stats={value} health={health.value} />
+          <Disk stats={value} />
+          <Storage stats={value} />
           <Speed />
+          <Records stats={value} />
         </div>
       )}
     </main>
   );
 }
 
+function Health({
+  stats,
+  health,
+}: {
+  stats: Stats;
+  health: Answers['health'] | undefined;
+}): JSX.Element {
+  const { engine, durability, journal, damage } = stats;
+  return (
+    <section>
+      <h2>Health</h2>
+      <KeyValues
+        rows={[
+          [
+            'server',
+            <Light good={health?.status === 'ok'}>
+              {health === undefined ? '…' : `${health.status}, version ${health.version}`}
+            </Light>,
+          ],
+          ['engine', `${engine}, ${durability === 'safe' ? 'every commit synced' : 'not synced'}`],
+          journal === undefined
+            ? undefined
+            : [
+                'journal',
+                <Light good={!journal.broken}>
+                  {journal.broken
+                    ? 'broken: restart the server'
+                    : `${plural(journal.frames, 'frame')} since the checkpoint`}
+                </Light>,
+              ],
+          ['last backup', <LastBackup stats={stats} />],
+          [
+            'damage',
+            <Light good={damage.length === 0}>
+              {damage.length === 0 ? 'none known' : plural(damage.length, 'place')}
+            </Light>,
+          ],
+        ]}
+      />
+      {damage.map((place) => (
+        <p key={`${place.file}:${place.offset}`} class="bad">
+          {place.file} at {place.offset}: {place.what}. Run <code>quipu verify --repair</code>.
+        </p>
+      ))}
+      {scope.value === 'admin' && <Verify />}
+    </section>
+  );
+}
+
+function Light({ good, children }: { good: boolean; children: string }): JSX.Element {
+  return (
+    <span class={`light ${good ? 'good' : 'bad'}`}>
+      <i aria-hidden="true" />
+      <span>{children}</span>
+    </span>
+  );
+}
+
+function LastBackup({ stats: { engine, lastBackup } }: { stats: Stats }): JSX.Element {
+  if (lastBackup !== undefined) return <Time at={lastBackup.at} />;
+  if (engine === 'postgres') return <>by the database: pg_dump</>;
+  return (
+    <>
+      never: <code>quipu backup &lt;folder&gt;</code>
+    </>
+  );
+}
+
 function Verify(): JSX.Element {
-  const [result, setResult] = useState('');
+  const [result, setResult] = useState<{ text: string; good?: boolean }>({ text: '' });
   const run = async (): Promise<void> => {
-    setResult('Reading everything …');
+    setResult({ text: 'Reading everything …' });
     try {
       const report = (await ask('verifyStore', {}, { body: {} })) as {
         ok: boolean;
         problems: readonly unknown[];
       };
-      setResult(report.ok ? 'Everything can be read.' : `${report.problems.length} problems.`);
+      setResult({
+        good: report.ok,
+        text: report.ok ? 'Everything can be read.' : plural(report.problems.length, 'problem'),
+      });
     } catch (error) {
-      setResult((error as Error).message);
+      setResult({ text: (error as Error).message, good: false });
     }
   };
   return (
-    <p>
+    <div class="acts">
       <button type="button" onClick={() => void run()}>
         Verify now
-      </button>{' '}
-      <span role="status">{result}</span>
-    </p>
+      </button>
+      <span
+        role="status"
+        class={result.good === undefined ? 'muted' : result.good ? 'good' : 'bad'}
+      >
+        {result.text}
+      </span>
+    </div>
   );
 }
 
-function Bars({ rows }: { rows: readonly (readonly [name: string, size: number])[] }): JSX.Element {
-  const most = Math.max(1, ...rows.map(([, size]) => size));
-  return (
-    <ul class="bars">
-      {rows.map(([name, size]) => (
-        <li key={name}>
-          <span>{name}</span>
-          <span class="track">
-            <i style={{ width: `${(100 * size) / most}%` }} />
-          </span>
-          <b>{bytes(size)}</b>
-        </li>
-      ))}
-    </ul>
-  );
-}
+const PARTS_SHOWN = 7;
 
-interface Sample {
-  readonly requests: number;
-  readonly seconds: number;
-}
-
-/** Requests and their time since the page was opened, from the server's metrics. */
-function Speed(): JSX.Element {
-  const [samples, setSamples] = useState<readonly Sample[]>([]);
-  useEffect(() => {
-    const read = async (): Promise<void> => {
-      const text = (await ask('metrics', {})) as unknown as string;
-      setSamples((old) => [...old, readMetrics(text)].slice(-SAMPLES));
-    };
-    const tick = (): void => void read().catch(() => undefined);
-    tick();
-    const timer = setInterval(tick, SAMPLE_MS);
-    return () => clearInterval(timer);
-  }, []);
-  const steps = samples.slice(1).map((sample, at) => {
-    const requests = sample.requests - (samples[at]?.requests ?? 0);
-    const seconds = sample.seconds - (samples[at]?.seconds ?? 0);
-    return {
-      rate: Math.max(0, requests / (SAMPLE_MS / 1000)),
-      ms: requests > 0 ? (1000 * seconds) / requests : 0,
-    };
-  });
-  const now = steps.at(-1);
+/** What takes the room on disk: one bar, and a line for each part of it. */
+function Disk({ stats: { disk, diskBytes } }: { stats: Stats }): JSX.Element {
+  const rest = disk.slice(PARTS_SHOWN).reduce((sum, part) => sum + part.bytes, 0);
+  const parts = [
+    ...disk.slice(0, PARTS_SHOWN),
+    ...(rest > 0 ? [{ part: 'everything else', bytes: rest }] : []),
+  ];
+  const share = (size: number): number => (100 * size) / Math.max(1, diskBytes);
   return (
     <section>
-      <h2>Requests</h2>
-      <Sparkline
-        label={`${(now?.rate ?? 0).toFixed(1)} a second`}
-        values={steps.map((s) => s.rate)}
-      />
-      <Sparkline label={`${(now?.ms ?? 0).toFixed(1)} ms each`} values={steps.map((s) => s.ms)} />
+      <h2>On disk, {bytes(diskBytes)}</h2>
+      <div class="bar thick" aria-hidden="true">
+        {parts.map(({ part, bytes: size }, at) => (
+          <i key={part} style={{ width: `${share(size)}%`, background: laneColour(at) }} />
+        ))}
+      </div>
+      <ul class="legend">
+        {parts.map(({ part, bytes: size }, at) => (
+          <li key={part}>
+            <i aria-hidden="true" style={{ background: laneColour(at) }} />
+            <span>{part.replaceAll('_', ' ')}</span>
+            <b>{bytes(size)}</b>
+            <span class="muted">{share(size) < 1 ? '< 1' : Math.round(share(size))} %</span>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
 
-/** Sums the histogram of requests over all its labels. */
-export function readMetrics(text: string): Sample {
-  let requests = 0;
-  let seconds = 0;
-  for (const line of text.split('\n')) {
-    const [, part, value] =
-      /^quipu_request_(?:duration_)?seconds_(sum|count)\S* (\S+)$/.exec(line) ?? [];
-    if (part === 'count') requests += Number(value);
-    if (part === 'sum') seconds += Number(value);
-  }
-  return { requests, seconds };
+/** What sharing and compression leave of what was written. */
+function Storage({ stats }: { stats: Stats }): JSX.Element {
+  const rows = [
+    ['written', stats.logicalBytes],
+    ['after sharing', stats.blobBytes],
+    ['compressed', stats.storedBytes],
+  ] as const;
+  const most = Math.max(1, ...rows.map(([, size]) => size));
+  return (
+    <section>
+      <h2>Payloads</h2>
+      <ul class="bars">
+        {rows.map(([name, size], at) => (
+          <li key={name}>
+            <span>{name}</span>
+            <span class="track">
+              <i style={{ width: `${(100 * size) / most}%`, background: laneColour(at) }} />
+            </span>
+            <b>{bytes(size)}</b>
+          </li>
+        ))}
+      </ul>
+      <p class="muted">
+        Equal payloads are kept once: {stats.sharingRatio.toFixed(1)} × less. Compression:{' '}
+        {stats.compressionRatio.toFixed(1)} × less.
+      </p>
+    </section>
+  );
 }
 
-function Sparkline({ label, values }: { label: string; values: readonly number[] }): JSX.Element {
-  const most = Math.max(1e-9, ...values);
-  const points = values.map((value, at) => {
-    const x = (at / Math.max(1, SAMPLES - 2)) * 300;
-    return `${x.toFixed(1)},${(38 - (value / most) * 36).toFixed(1)}`;
-  });
+function Records({ stats }: { stats: Stats }): JSX.Element {
+  const rows = [
+    ['turns', stats.turns],
+    ['contexts', stats.contexts],
+    ['blobs', stats.blobs],
+    ['patches', stats.patches],
+    ['logs', stats.logs],
+    ['documents', stats.docs],
+  ] as const;
   return (
-    <figure class="spark">
-      <svg viewBox="0 0 300 40" preserveAspectRatio="none" aria-hidden="true">
-        <polyline points={points.join(' ')} />
-      </svg>
-      <figcaption>{label}</figcaption>
-    </figure>
+    <section>
+      <h2>Records</h2>
+      <dl class="tiles">
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dd>{count(value)}</dd>
+            <dt>{name}</dt>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }

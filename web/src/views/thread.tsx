@@ -3,9 +3,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask } from '../api/http.ts';
 import { Empty, Go, laneColour, Skeleton, Trouble } from '../parts/basics.tsx';
 import { Markdown } from '../parts/markdown.tsx';
-import { namesOfCalls, TurnCard, type CallNames } from '../parts/turn-card.tsx';
+import type { SameBytes } from '../parts/blocks.tsx';
+import { toKnots, TurnCard } from '../parts/turn-card.tsx';
 import { VirtualList, type VListHandle } from '../parts/virtual-list.tsx';
-import { showPayload } from '../shapes/show-turn.ts';
+import type { Knot } from '../shapes/pair-calls.ts';
 import { go, onStoreEvent, useTitle } from '../state/app.ts';
 import { plural, visible } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
@@ -76,12 +77,11 @@ function Turns({ context, turn, thread, tree, chosen, onChoose }: TurnsGiven): J
   const list = useRef<VListHandle>(null);
   const isAtEnd = useRef(turn === undefined);
   const placed = useRef('');
-  const calls = useMemo(
-    () => namesOfCalls(turns.map((one) => ({ shown: showPayload(one.payload, one.type) }))),
-    [turns],
-  );
+  const scrolled = useRef<{ offset: number; end: string | undefined }>({ offset: 0, end: '' });
+  const knots = useMemo(() => toKnots(turns), [turns]);
+  const sameBytes = useSameBytes(turns);
   const forks = useForks(tree);
-  useChosenByKeys(turns, chosen, (id, at) => {
+  useChosenByKeys(knots, chosen, (id, at) => {
     onChoose(id);
     list.current?.scrollToIndex(at, { align: 'nearest' });
   });
@@ -94,9 +94,9 @@ function Turns({ context, turn, thread, tree, chosen, onChoose }: TurnsGiven): J
     const isNew = placed.current !== key;
     placed.current = key;
     if (isNew) isAtEnd.current = turn === undefined;
-    const at = turns.findIndex(({ id }) => id === turn);
+    const at = turn === undefined ? -1 : knots.findIndex((knot) => isIn(knot, turn));
     if (isNew && at !== -1) list.current?.scrollToIndex(at, { align: 'center' });
-    else if (isAtEnd.current) list.current?.scrollToIndex(turns.length, { align: 'end' });
+    else if (isAtEnd.current) list.current?.scrollToIndex(knots.length, { align: 'end' });
   }, [isLoaded, turns, writing]);
   if (!isLoaded) return <Skeleton rows={8} />;
   if (turns.length === 0 && writing === undefined) {
@@ -110,19 +110,26 @@ function Turns({ context, turn, thread, tree, chosen, onChoose }: TurnsGiven): J
   const onScroll = (offset: number): void => {
     const handle = list.current;
     if (handle === null) return;
-    isAtEnd.current = offset + handle.viewportSize > handle.scrollSize - 60 && !hasNewer(window);
+    const isNear = offset + handle.viewportSize > handle.scrollSize - 60 && !hasNewer(window);
+    // New turns move the end away before the list is scrolled to it. Only a reader leaves the end by going up.
+    const end = turns.at(-1)?.id;
+    const isReader = end === scrolled.current.end && offset < scrolled.current.offset;
+    if (isNear) isAtEnd.current = true;
+    else if (isReader || hasNewer(window)) isAtEnd.current = false;
+    scrolled.current = { offset, end };
     if (offset < 800) thread.older();
     if (offset + handle.viewportSize > handle.scrollSize - 800) thread.newer();
   };
   return (
-    <VirtualList handle={list} class="turns" shift={window.grewUp} onScroll={onScroll} tabIndex={0}>
-      {turns.map((one) => (
-        <Knot
-          key={one.id}
-          {...{ one, calls, chosen, context }}
-          forks={forks.get(one.id)}
-          onChoose={() => onChoose(one.id)}
-          onWhole={() => thread.whole(one.id)}
+    <VirtualList handle={list} class="turns" shift={window.atTop} onScroll={onScroll} tabIndex={0}>
+      {knots.map((knot) => (
+        <KnotWithForks
+          key={knot.turn.id}
+          {...{ knot, sameBytes, context }}
+          isChosen={chosen !== undefined && isIn(knot, chosen)}
+          forks={forks.get((knot.more.at(-1) ?? knot.turn).id) ?? forks.get(knot.turn.id)}
+          onChoose={() => onChoose(knot.turn.id)}
+          onWhole={() => thread.whole(knot.turn.id)}
         />
       ))}
       {writing !== undefined && !hasNewer(window) && (
@@ -156,18 +163,37 @@ interface Fork {
   readonly turns: number;
 }
 
-function Knot({
-  one,
-  calls,
-  chosen,
+function isIn({ turn, more }: Knot<TurnJson>, id: string): boolean {
+  return turn.id === id || more.some((one) => one.id === id);
+}
+
+/** The first turn of the window with the same payload, for a turn that is not it. */
+function useSameBytes(turns: readonly TurnJson[]): SameBytes {
+  return useMemo(() => {
+    const first = new Map<string, string>();
+    const same = new Map<string, string>();
+    for (const { id, payloadHash } of turns) {
+      if (payloadHash === undefined) continue;
+      const known = first.get(payloadHash);
+      if (known === undefined) first.set(payloadHash, id);
+      else same.set(id, known);
+    }
+    return (turn) => same.get(turn);
+  }, [turns]);
+}
+
+function KnotWithForks({
+  knot,
+  sameBytes,
+  isChosen,
   context,
   forks,
   onChoose,
   onWhole,
 }: {
-  one: TurnJson;
-  calls: CallNames;
-  chosen: string | undefined;
+  knot: Knot<TurnJson>;
+  sameBytes: SameBytes;
+  isChosen: boolean;
   context: string;
   forks: readonly Fork[] | undefined;
   onChoose: () => void;
@@ -175,7 +201,7 @@ function Knot({
 }): JSX.Element {
   return (
     <>
-      <TurnCard turn={one} isChosen={one.id === chosen} {...{ calls, onChoose, onWhole }} />
+      <TurnCard {...{ knot, isChosen, sameBytes, onChoose, onWhole }} />
       {forks !== undefined && (
         <nav class="forks" aria-label="Branches from here">
           {forks.map((fork) => (
@@ -208,7 +234,10 @@ function useForks(tree: Tree | undefined): ReadonlyMap<string, readonly Fork[]> 
         if (head.context !== branch.context) put(forks, node.turn, toFork(head, laneOf, 0));
       }
     }
-    for (const [turn, list] of forks) if (list.length < 2) forks.delete(turn);
+    for (const [turn, list] of forks) {
+      if (list.length < 2) forks.delete(turn);
+      else list.sort((a, b) => a.lane - b.lane);
+    }
     return forks;
   }, [tree]);
 }
@@ -229,23 +258,23 @@ function toFork(
 }
 
 function useChosenByKeys(
-  turns: readonly TurnJson[],
+  knots: readonly Knot<TurnJson>[],
   chosen: string | undefined,
   choose: (id: string, at: number) => void,
 ): void {
   useKeys((key) => {
-    const at = turns.findIndex(({ id }) => id === chosen);
+    const at = chosen === undefined ? -1 : knots.findIndex((knot) => isIn(knot, chosen));
     const step = key === 'j' ? 1 : key === 'k' ? -1 : 0;
     if (step !== 0) {
-      const start = at === -1 ? (step === 1 ? -1 : turns.length) : at;
-      const next = Math.min(Math.max(start + step, 0), turns.length - 1);
-      const turn = turns[next];
-      if (turn !== undefined) choose(turn.id, next);
+      const start = at === -1 ? (step === 1 ? -1 : knots.length) : at;
+      const next = Math.min(Math.max(start + step, 0), knots.length - 1);
+      const knot = knots[next];
+      if (knot !== undefined) choose(knot.turn.id, next);
       return true;
     }
-    const turn = turns[at];
-    if (key === 'b' && turns[0] !== undefined) {
-      go({ at: 'branches', context: turn?.context ?? turns[0].context });
+    const [first] = knots;
+    if (key === 'b' && first !== undefined) {
+      go({ at: 'branches', context: (knots[at] ?? first).turn.context });
       return true;
     }
     return false;

@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Answers } from '../api/answers.ts';
 import { ask } from '../api/http.ts';
 import { attempt, Empty, Go, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
+import { BlobFold } from '../parts/blob-fold.tsx';
 import { Fold } from '../parts/blocks.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { go, say, scope, useTitle } from '../state/app.ts';
-import { exactTime, firstLine, plural, shortHash, visible } from '../state/format.ts';
+import { count, exactTime, firstLine, plural, shortHash, visible } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
 import { useStream } from '../state/stream.ts';
 
@@ -22,6 +24,10 @@ interface Step {
 }
 
 const STEPS = 200;
+const STEPS_MAX = 1000;
+const REFS_SHOWN = 20;
+
+type Run = Answers['listThreads']['items'][number];
 
 /** A workflow thread step by step: role, state, references, live. */
 export function WorkflowView({ thread }: { thread: string }): JSX.Element {
@@ -31,8 +37,9 @@ export function WorkflowView({ thread }: { thread: string }): JSX.Element {
   const start = useLoad(`start ${thread}`, (signal) =>
     ask('getThreadContext', { id: thread }, { signal }),
   );
-  const steps = useLoad(`steps ${thread}`, (signal) =>
-    ask('listSteps', { id: thread, limit: STEPS }, { signal }),
+  const [limit, setLimit] = useState(STEPS);
+  const steps = useLoad(`steps ${thread} ${limit}`, (signal) =>
+    ask('listSteps', { id: thread, limit }, { signal }),
   );
   const [chosen, setChosen] = useState<string>();
   useStream(`workflow ${thread}`, 'followThread', { id: thread }, () => {
@@ -43,7 +50,8 @@ export function WorkflowView({ thread }: { thread: string }): JSX.Element {
   if (info.error !== undefined) return <Trouble error={info.error} again={info.again} />;
   const list = (steps.value?.steps ?? []) as readonly Step[];
   const prompt = start.value?.start;
-  const current = list.find(({ hash }) => hash === chosen);
+  const current = list.find(({ hash }) => hash === chosen) ?? list.at(-1);
+  const isActive = info.value?.state === 'active';
   return (
     <>
       <main class="thread" aria-label="Workflow">
@@ -60,6 +68,11 @@ export function WorkflowView({ thread }: { thread: string }): JSX.Element {
               </div>
             </article>
           )}
+          {steps.value?.cursor !== undefined && limit < STEPS_MAX && (
+            <button type="button" class="more" onClick={() => setLimit(STEPS_MAX)}>
+              Older steps
+            </button>
+          )}
           {steps.value === undefined ? (
             <Skeleton rows={5} />
           ) : (
@@ -72,32 +85,95 @@ export function WorkflowView({ thread }: { thread: string }): JSX.Element {
               />
             ))
           )}
-          {steps.value !== undefined && list.length === 0 && (
+          {isActive && <Awaiting isFirst={list.length === 0} />}
+          {steps.value !== undefined && list.length === 0 && !isActive && (
             <Empty title="No step was recorded yet." />
           )}
         </div>
       </main>
       <aside class="look" aria-label="Details">
-        {info.value !== undefined && (
-          <section>
-            <h2>Workflow</h2>
-            <KeyValues
-              rows={[
-                ['thread', <code>{thread}</code>],
-                ['state', info.value.outcome ?? info.value.state],
-                info.value.returnCode === undefined
-                  ? undefined
-                  : ['return code', <code>{info.value.returnCode}</code>],
-                ['bundle', <code>{shortHash(info.value.bundle)}</code>],
-                ['updated', exactTime(info.value.updatedAt)],
-                ['steps', plural(list.length, 'step')],
-              ]}
-            />
-          </section>
-        )}
         {current !== undefined && <StepFacts thread={thread} step={current} />}
+        {info.value !== undefined && (
+          <>
+            <section>
+              <h2>Workflow</h2>
+              <KeyValues
+                rows={[
+                  ['state', <State thread={info.value} />],
+                  info.value.returnCode === undefined
+                    ? undefined
+                    : ['return code', <code>{info.value.returnCode}</code>],
+                  ['steps', count(list.length)],
+                  ['updated', exactTime(info.value.updatedAt)],
+                  ['thread', <code title={thread}>{shortHash(thread)}</code>],
+                  ['bundle', <code title={info.value.bundle}>{shortHash(info.value.bundle)}</code>],
+                ]}
+              />
+            </section>
+            <Runs bundle={info.value.bundle} current={thread} key={info.value.state} />
+          </>
+        )}
       </aside>
     </>
+  );
+}
+
+/** The next step is being made. */
+function Awaiting({ isFirst }: { isFirst: boolean }): JSX.Element {
+  return (
+    <article class="turn writing" aria-busy="true">
+      <i class="knot" />
+      <div class="said">
+        <header>
+          <b>Running</b>
+          <span>waits for the {isFirst ? 'first' : 'next'} step</span>
+          <i class="caret" />
+        </header>
+      </div>
+    </article>
+  );
+}
+
+function State({ thread }: { thread: Run }): JSX.Element {
+  const state = thread.outcome ?? thread.state;
+  const look = state === 'completed' ? 'good' : state === 'failed' ? 'bad' : '';
+  return <span class={look}>{state}</span>;
+}
+
+const RUNS = 200;
+
+/** Other runs of the same workflow: those under way, then those that ended, by date. */
+function Runs({ bundle, current }: { bundle: string; current: string }): JSX.Element | null {
+  const runs = useLoad(`runs ${bundle}`, (signal) =>
+    ask('listThreads', { state: 'all', bundle, limit: RUNS, details: true }, { signal }),
+  );
+  if (runs.value === undefined) return null;
+  const days = new Map<string, Run[]>();
+  for (const run of runs.value.items) {
+    const day =
+      run.state === 'completed' ? new Date(run.updatedAt).toISOString().slice(0, 10) : 'under way';
+    days.set(day, [...(days.get(day) ?? []), run]);
+  }
+  return (
+    <section class="runs">
+      <h2>History</h2>
+      {[...days].map(([day, list]) => (
+        <div key={day}>
+          <h3>{day}</h3>
+          <ul class="branches">
+            {list.map((run) => (
+              <li key={run.id}>
+                <Go to={{ at: 'workflow', thread: run.id }} isCurrent={run.id === current}>
+                  {firstLine(run.prompt ?? run.id, 60)}
+                </Go>{' '}
+                <State thread={run} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+      {runs.value.cursor !== undefined && <p class="muted">Older runs are not listed here.</p>}
+    </section>
   );
 }
 
@@ -111,6 +187,7 @@ function StepCard({
   onChoose: () => void;
 }): JSX.Element {
   const isEnd = step.role === '__end__';
+  const refs = step.refs ?? [];
   return (
     <article class={`turn ${isChosen ? 'on' : ''}`} onClick={onChoose}>
       <i class="knot" />
@@ -127,6 +204,12 @@ function StepCard({
           <Fold label="State" detail={firstLine(JSON.stringify(step.meta), 80)}>
             <JsonTree value={step.meta} />
           </Fold>
+        )}
+        {refs.slice(0, REFS_SHOWN).map((ref) => (
+          <BlobFold key={ref} hash={ref} />
+        ))}
+        {refs.length > REFS_SHOWN && (
+          <p class="muted">and {plural(refs.length - REFS_SHOWN, 'reference')} more</p>
         )}
         {step.childThread !== undefined && (
           <Go to={{ at: 'workflow', thread: step.childThread }}>Child workflow</Go>
@@ -154,7 +237,7 @@ function StepFacts({ thread, step }: { thread: string; step: Step }): JSX.Elemen
           ['role', visible(step.role)],
           ['hash', <code title={step.hash}>{shortHash(step.hash)}</code>],
           ['written', exactTime(step.timestamp)],
-          step.refs === undefined ? undefined : ['refs', plural(step.refs.length, 'reference')],
+          step.refs === undefined ? undefined : ['refs', count(step.refs.length)],
         ]}
       />
       {scope.value !== 'read' && (
