@@ -238,7 +238,7 @@ async function fillInbox(store: Store): Promise<void> {
 async function keepSession(store: Store): Promise<void> {
   const header = { title: 'Migrate billing to the new API' };
   const session = await store.sessions
-    .create({ cwd: '/work/billing', header })
+    .create({ cwd: '/project/billing', header })
     .catch(() => undefined);
   if (session === undefined) return;
   const call = { type: 'toolCall', id: 'call_1', name: 'Bash', arguments: { command: 'npm test' } };
