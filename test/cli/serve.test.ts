@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -74,7 +74,11 @@ it(
     // The handler pops, so that it has nothing left to do.
     const thread = `'${process.execPath}' '${projectPath('dist/cli/thread/main.js')}'`;
     const pop = `${thread} pop --thread '${join(server.store, 'queues', 'inbox')}' --consumer w --last-event-id 99`;
-    await own.subscribe({ consumer: 'w', handler: `printf x >> '${seen}'; ${pop}` });
+    // By a command: this process runs the sources, in which there is no program that runs handlers.
+    const handler = `printf x >> '${seen}'; ${pop}`;
+    const main = projectPath('dist/cli/main.js');
+    const args = ['--store', server.store, '--handler', handler];
+    execFileSync(process.execPath, [main, 'queue', 'subscribe', 'inbox', 'w', ...args]);
     let woken = 0;
     for (const way of ['tcp', 'http'] as const) {
       await using far = await openStore(server[way]);
