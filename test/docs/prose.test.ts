@@ -4,8 +4,12 @@ import { guideProblems, proseProblems } from './prose.ts';
 
 // Documents that people read in a hurry and in their second language: short sentences with a subject, short lines.
 const guide = listFiles('docs/guide', /\.md$/);
+/** Without the frames of the protocol as bytes, which have a line for each part. */
+const reference = listFiles('docs/reference', /\.md$/).filter(
+  (file) => !file.endsWith('wire-examples.md'),
+);
 
-describe.each(['README.md', ...guide])('%s', (document) => {
+describe.each(['README.md', ...guide, ...reference])('%s', (document) => {
   it('has short sentences and lines, and paragraphs that name their subject', () => {
     expect(proseProblems(readProject(document))).toEqual([]);
   });

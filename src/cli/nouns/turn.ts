@@ -114,7 +114,7 @@ const stream: QuipuVerb = {
   name: 'stream',
   summary: 'Stream standard input into one turn and print its id at the end.',
   examples: ['my-model --stream | quipu context stream 1 --type chat.message'],
-  more: 'What came in is durable at once. Ctrl-C keeps it, in a turn that is marked as aborted.',
+  more: 'Each piece is durable at once. Ctrl-C keeps the text so far, in a turn that is marked as aborted.',
   takes: [
     contextArgument(),
     required('--type <name>', 'what the payload is, such as chat.message'),

@@ -34,7 +34,8 @@ export const ui: QuipuVerb = {
   name: 'ui',
   aliases: ['open'],
   summary: 'Open the page of a store in a browser.',
-  more: 'If a server has the store open, its page is used. Otherwise this command serves the store on this machine until Ctrl-C. Where tokens are needed, it makes one that is good for twelve hours.',
+  more: `If a server has the store open, this command opens the page of that server. Otherwise it serves the store on this
+machine until Ctrl-C. Where tokens are needed, it makes one for twelve hours.`,
   examples: [
     'quipu ui --no-browser --port 0',
     'quipu ui --no-browser --store https://agents.example:7410',

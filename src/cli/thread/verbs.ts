@@ -194,7 +194,7 @@ const subscribe: ThreadVerb = {
   ),
   examples: [
     'thread subscribe --thread ./inbox --consumer worker-1 --handler "./work.sh"',
-    `thread subscribe --thread ./inbox --consumer warden-reader --handler "./work.sh" --filter "source LIKE 'internal:%:warden'"`,
+    `thread subscribe --thread ./inbox --consumer reader --handler "./work.sh" --filter "source LIKE '%:warden'"`,
   ],
   takes: [
     THREAD,
