@@ -1,5 +1,5 @@
 import type { TurnId } from '../base/brand.ts';
-import { exists, invalid, isQuipuError, notFound } from '../base/errors.ts';
+import { exists, invalid, notFound } from '../base/errors.ts';
 import type { Batch } from '../engine/batch.ts';
 import type { Engine } from '../engine/engine.ts';
 import { NOTHING, toTurns } from './append-group.ts';
@@ -57,16 +57,19 @@ export async function createStream(
       throw exists('stream', name, `${name} was deleted, and is free again when its forks are`);
     }
     if (found !== undefined) return sameStream(found, given);
+    await assertFree(parts, name);
     const { batch, ...created } = await planStream(parts, name, given);
-    try {
-      await parts.engine.commit(batch);
-    } catch (error) {
-      const winner = isQuipuError(error, 'EXISTS') && (await findStream(parts, name));
-      if (!winner || winner.is === 'gone') throw error;
-      return sameStream(winner, given);
-    }
+    await parts.engine.commit(batch);
     return { created: true, ...created };
   });
+}
+
+/** A context of that name that belongs to no stream is somebody else's. */
+async function assertFree(parts: StreamParts, name: string): Promise<void> {
+  const taken = await parts.engine.findContext(contextName(name));
+  // The stream may have been created between the two looks.
+  if (taken === undefined || (await findStream(parts, name)) !== undefined) return;
+  throw exists('stream', name, `context ${taken.id} has the name ${contextName(name)}; rename it`);
 }
 
 /** Settings that a fork does not name are those of its source. */

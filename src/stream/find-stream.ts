@@ -63,8 +63,9 @@ export async function untilSettled<T>(task: () => Promise<T>): Promise<T> {
 
 function isOvertaken(error: unknown): boolean {
   if (isQuipuError(error, 'HEAD_MOVED')) return true;
-  // The stream was deleted, and perhaps created again, since it was read.
-  return isQuipuError(error, 'NOT_FOUND') && error.data.what !== 'stream';
+  // The stream was deleted, or created, since somebody looked for it.
+  const isOther = isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'EXISTS');
+  return isOther && error.data.what !== 'stream';
 }
 
 /** The number of messages of a stream. */

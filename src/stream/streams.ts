@@ -1,3 +1,4 @@
+import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Engine } from '../engine/engine.ts';
 import { Appends } from './append-group.ts';
 import { createStream, type CreatedStream, type NewStream } from './create-stream.ts';
@@ -17,6 +18,8 @@ import { encodeStreamRecord, streamDoc } from './stream-record.ts';
 export class Streams {
   readonly #parts: StreamParts;
   readonly #appends: Appends;
+  /** Forks change the document of their source, by its name. Those of this process take turns. */
+  readonly #forks = new OneAtATime<string>();
 
   constructor(engine: Engine, clock: () => number = Date.now) {
     this.#parts = { engine, clock };
@@ -24,7 +27,8 @@ export class Streams {
   }
 
   create(name: string, given: NewStream): Promise<CreatedStream> {
-    return createStream(this.#parts, name, given);
+    const key = given.fork?.from ?? name;
+    return this.#forks.run(key, () => createStream(this.#parts, name, given));
   }
 
   /** Durable when it resolves. */
@@ -52,7 +56,8 @@ export class Streams {
     });
   }
 
-  remove(name: string): Promise<'removed' | 'gone' | 'missing'> {
-    return removeStream(this.#parts, name);
+  async remove(name: string): Promise<'removed' | 'gone' | 'missing'> {
+    const key = (await this.find(name))?.record.fork?.from ?? name;
+    return this.#forks.run(key, () => removeStream(this.#parts, name));
   }
 }

@@ -5,14 +5,13 @@ import type { Turn } from '../../context/turn.ts';
 import { tailOf, type LiveStream } from '../../stream/find-stream.ts';
 import { MESSAGE_TYPE, isJsonType, jsonValues } from '../../stream/message.ts';
 
-/** Messages that are read at a time: as many turns, and as many bytes. One larger message is read alone. */
+/** Messages that are read at a time. */
 const PAGE_TURNS = 512;
-export const PAGE_BYTES: number = 256 * 1024;
 
 export interface MessagePage {
   /** The messages, unless there is a large one. */
   readonly messages: readonly Uint8Array[];
-  /** A message of more than `PAGE_BYTES`, to be read when there is room for it. */
+  /** A message larger than a page, alone in it. It is read when there is room for it. */
   readonly large: Turn | undefined;
   /** The position after these messages. */
   readonly next: number;
@@ -21,11 +20,16 @@ export interface MessagePage {
   readonly tag: string;
 }
 
+export interface PageRequest {
+  readonly from: number;
+  readonly maxBytes: number;
+}
+
 /** The messages from a position on. Undefined when the stream is gone since it was found. */
 export async function readMessages(
   contexts: Contexts,
   stream: LiveStream,
-  from: number,
+  { from, maxBytes }: PageRequest,
 ): Promise<MessagePage | undefined> {
   const tail = tailOf(stream);
   const { id } = stream.context;
@@ -36,7 +40,7 @@ export async function readMessages(
   }
   const to = Math.min(tail, from + PAGE_TURNS);
   const page = await contexts
-    .range(id, from, to, { payload: PAGE_BYTES, maxBytes: PAGE_BYTES })
+    .range(id, from, to, { payload: maxBytes, maxBytes })
     .catch((error: unknown) => {
       if (isQuipuError(error, 'NOT_FOUND')) return undefined;
       throw error;
@@ -48,7 +52,7 @@ export async function readMessages(
   const closed = isAtEnd && stream.record.closed !== undefined;
   return {
     messages: turns.flatMap(({ bytes }) => bytes ?? []),
-    large: turns.find(({ size }) => size > PAGE_BYTES),
+    large: turns.find(({ size }) => size > maxBytes),
     next,
     isAtEnd,
     tag: tagOf([id, from, next, closed, ...turns.map(({ payloadHash }) => payloadHash)]),

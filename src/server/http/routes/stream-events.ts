@@ -1,9 +1,9 @@
 import { encodeUtf8 } from '../../../base/text.ts';
-import { tailOf, type LiveStream } from '../../../stream/find-stream.ts';
+import type { LiveStream } from '../../../stream/find-stream.ts';
 import { isJsonType, isTextType } from '../../../stream/message.ts';
+import { PART_BYTES } from '../exchange/request-room.ts';
 import type { HttpRequest } from '../exchange/route.ts';
 import {
-  PAGE_BYTES,
   joinMessages,
   readLarge,
   readMessages,
@@ -30,32 +30,46 @@ export function isBase64(type: string): boolean {
  */
 export async function* streamEvents(
   request: HttpRequest,
-  { stream, from, cursor }: EventsFrom,
+  read: EventsFrom,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { service, signal } = request;
-  const { name, type } = stream.record;
-  const { contexts } = service.served.store;
-  using listening = service.streamBells.listen(name, stream.context.id);
-  let position = from;
+  const { record, context } = read.stream;
+  using listening = service.streamBells.listen(record.name, context.id);
+  let from: number | undefined = read.from;
   let saidAtMs = -Infinity;
   while (!signal.aborted) {
-    const found = await service.streams.use(name);
-    if (found?.is !== 'live' || found.context.id !== stream.context.id) return;
-    const page = await readMessages(contexts, found, position);
-    if (page === undefined) return;
-    const isOver = page.isAtEnd && found.record.closed !== undefined;
     const isLate = performance.now() - saidAtMs >= service.limits.longPollMs;
-    if (page.next > position || isOver || isLate) {
-      const control = controlEvent(page, isOver ? undefined : nextCursor(cursor, Date.now()));
-      yield* withData(request, page, type, control);
-      saidAtMs = performance.now();
-    }
-    position = page.next;
-    if (isOver) return;
-    // The stream may have grown while this page was on its way.
-    if (position < tailOf(found)) continue;
+    const before: number = from;
+    from = yield* nextEvents(request, { ...read, from }, isLate);
+    if (from === undefined) return;
+    if (from > before || isLate) saidAtMs = performance.now();
+    // After new messages there may be more of them already.
+    if (from > before) continue;
     await listening.bell.wait(service.limits.longPollMs, signal).catch(() => undefined);
   }
+}
+
+/**
+ * The events of one page, and the position after it. Undefined when the stream is over. A generator of its own, so
+ * that a reader that waits holds no page.
+ */
+async function* nextEvents(
+  request: HttpRequest,
+  { stream, from, cursor }: EventsFrom,
+  isLate: boolean,
+): AsyncGenerator<Uint8Array, number | undefined, undefined> {
+  const { service } = request;
+  const found = await service.streams.use(stream.record.name);
+  if (found?.is !== 'live' || found.context.id !== stream.context.id) return undefined;
+  const asked = { from, maxBytes: PART_BYTES };
+  const page = await readMessages(service.served.store.contexts, found, asked);
+  if (page === undefined) return undefined;
+  const isOver = page.isAtEnd && found.record.closed !== undefined;
+  if (page.next > from || isOver || isLate) {
+    const control = controlEvent(page, isOver ? undefined : nextCursor(cursor, Date.now()));
+    yield* withData(request, page, found.record.type, control);
+  }
+  return isOver ? undefined : page.next;
 }
 
 /** Small messages and the position after them leave together. */
@@ -68,7 +82,7 @@ async function* withData(
   if (large !== undefined) {
     // Each line break becomes six bytes.
     const most = isBase64(type) ? Math.ceil(large.size / 3) * 4 : large.size * 6;
-    yield* room.parts(most + PAGE_BYTES, async () =>
+    yield* room.parts(most, async () =>
       dataEvent(await readLarge(service.served.store.contexts, large), type),
     );
     yield control;

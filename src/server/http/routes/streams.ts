@@ -24,6 +24,7 @@ import {
   saysClosed,
   seqOf,
 } from '../../streams/stream-input.ts';
+import { LARGE_BYTES } from '../exchange/answer-room.ts';
 import { isKnown } from '../exchange/conditions.ts';
 import { errorReply } from '../exchange/http-error.ts';
 import { readBody } from '../exchange/read-body.ts';
@@ -281,7 +282,8 @@ async function mustRead(
   stream: LiveStream,
   from: number,
 ): Promise<MessagePage> {
-  const page = await readMessages(service.served.store.contexts, stream, from);
+  const asked = { from, maxBytes: LARGE_BYTES };
+  const page = await readMessages(service.served.store.contexts, stream, asked);
   if (page === undefined) throw noStream(stream.record.name);
   return page;
 }
