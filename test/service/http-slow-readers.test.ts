@@ -60,6 +60,9 @@ const STREAMED: Record<string, () => Promise<string>> = {
   'a queue of many events': () => queueOf(150, 60_000),
   'a queue of large events': () => queueOf(4, 4 * MIB),
 
+  'a durable stream of many messages': () => streamOf(256, 30_000),
+  'a durable stream of large messages': () => streamOf(4, 4 * MIB),
+
   'a turn that is written': async () => {
     const { id } = await post('/v1/contexts', {});
     const turn = await post(`/v1/contexts/${id}/open`, { type: 'x', encoding: 'text' });
@@ -81,6 +84,15 @@ async function queueOf(events: number, chars: number): Promise<string> {
     await post(`${path}/events`, { ...event, content: long(n, chars) });
   }
   return `${path}/follow`;
+}
+
+async function streamOf(messages: number, chars: number): Promise<string> {
+  const path = `/v1/streams/s${messages}`;
+  await server.http('PUT', path, []);
+  for (let n = 0; n < messages; n += 1) {
+    expect((await server.http('POST', path, long(n, chars))).status).toBe(204);
+  }
+  return `${path}?offset=-1&live=sse`;
 }
 
 it.each(Object.entries(STREAMED))(
