@@ -1,8 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import type { TurnId } from '../../base/brand.ts';
 import type { ContextRow, TurnRow } from '../../engine/rows.ts';
 
 // The skeleton of a tree of turns: the turns that matter (the root, forks and heads) and how they hang on each other.
 // It costs a few record reads for each branch, however many turns lie between.
+
+const BREATH = 20;
 
 export interface TreeTurns {
   getTurn(id: TurnId): Promise<TurnRow | undefined>;
@@ -35,7 +38,9 @@ export async function branchTree(
   heads: readonly Pick<ContextRow, 'head'>[],
 ): Promise<BranchTree> {
   const roots = new Map<TurnId, Knot>();
-  for (const { head } of heads) {
+  for (const [n, { head }] of heads.entries()) {
+    // Reads from memory leave no room for others.
+    if (n % BREATH === BREATH - 1) await setImmediate();
     const row = await turns.getTurn(head);
     const root = row && (await turns.ancestorAt(head, 0));
     if (row === undefined || root === undefined) continue;
@@ -57,38 +62,59 @@ export async function branchTree(
 
 async function firstKnots(root: TurnRow, head: TurnRow, turns: TreeTurns): Promise<Knot> {
   const knot: Knot = { row: root, parent: undefined, above: new Map() };
-  await addHead(knot, head, turns);
+  const first = await turns.ancestorAt(head.id, 1);
+  if (first !== undefined) {
+    knot.above.set(first.id, { row: head, parent: knot, above: new Map() });
+  }
   return knot;
 }
 
-/** Walks up from the root, one knot at a time, until the head parts from what is known. */
+/**
+ * Finds where the head parts from what is known: its common ancestor with one known leaf, and again in the subtree that
+ * it turns into there. The first leaf is that of the oldest branch, from which most others part, so this takes a few
+ * record reads for each head. Steps between knots are in memory.
+ */
 async function addHead(root: Knot, head: TurnRow, turns: TreeTurns): Promise<void> {
-  let at = root;
-  while (at.row.id !== head.id) {
-    const first = await turns.ancestorAt(head.id, at.row.depth + 1);
+  for (let at = root; at.row.id !== head.id;) {
+    const leaf = leafOver(at);
+    const shared = await turns.commonAncestor(leaf.row.id, head.id);
+    if (shared === undefined) return;
+    const knot = await knotAt(shared, leaf, turns);
+    if (shared.id === head.id) return;
+    const first = await turns.ancestorAt(head.id, shared.depth + 1);
     if (first === undefined) return;
-    const next = at.above.get(first.id);
+    const next = knot.above.get(first.id);
     if (next === undefined) {
-      at.above.set(first.id, { row: head, parent: at, above: new Map() });
+      knot.above.set(first.id, { row: head, parent: knot, above: new Map() });
       return;
     }
-    const shared = await turns.commonAncestor(next.row.id, head.id);
-    if (shared === undefined) return;
-    if (shared.id === next.row.id) at = next;
-    else at = await splitBelow(next, first.id, shared, turns);
+    at = next;
   }
 }
 
+/** The end of the oldest way up. */
+function leafOver(knot: Knot): Knot {
+  let at = knot;
+  for (let next: Knot | undefined = at; next !== undefined; [next] = at.above.values()) at = next;
+  return at;
+}
+
+/** The knot of a turn on the way from a leaf to the root; a new one when the turn lies between two knots. */
+async function knotAt(turn: TurnRow, leaf: Knot, turns: TreeTurns): Promise<Knot> {
+  let over = leaf;
+  while (over.row.depth > turn.depth) {
+    const below = over.parent as Knot;
+    if (below.row.depth < turn.depth) return splitBelow(over, turn, turns);
+    over = below;
+  }
+  return over;
+}
+
 /** Puts a new knot between `next` and the knot below it. */
-async function splitBelow(
-  next: Knot,
-  first: TurnId,
-  shared: TurnRow,
-  turns: TreeTurns,
-): Promise<Knot> {
+async function splitBelow(next: Knot, shared: TurnRow, turns: TreeTurns): Promise<Knot> {
   const below = next.parent as Knot;
   const middle: Knot = { row: shared, parent: below, above: new Map() };
-  below.above.set(first, middle);
+  for (const [first, knot] of below.above) if (knot === next) below.above.set(first, middle);
   next.parent = middle;
   const over = await turns.ancestorAt(next.row.id, shared.depth + 1);
   if (over !== undefined) middle.above.set(over.id, next);

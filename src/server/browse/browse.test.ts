@@ -85,6 +85,38 @@ it('finds roots, forks and heads of any tree, and counts its turns', async () =>
   );
 });
 
+it('takes a few reads for each fork, however many there are', async () => {
+  const engine = new ModelEngine({});
+  await using store = createStore(engine);
+  const { id } = await store.contexts.create();
+  const made = await store.contexts.appendBatch(
+    id,
+    Array.from({ length: 600 }, () => turn),
+  );
+  for (const { id: from } of made.filter((_, n) => n % 2 === 1)) {
+    const fork = await store.contexts.fork(from);
+    await store.contexts.append(fork.id, turn);
+  }
+  let reads = 0;
+  const counted = <A extends readonly unknown[], R>(read: (...args: A) => R) =>
+    function count(...args: A): R {
+      reads += 1;
+      return read(...args);
+    };
+  const { items } = await store.contexts.list({ limit: 1000 });
+  const oldestFirst = [...items].reverse();
+  const { nodes } = await branchTree(
+    {
+      getTurn: counted((turnId: TurnId) => engine.getTurn(turnId)),
+      ancestorAt: counted((turnId: TurnId, depth: number) => engine.ancestorAt(turnId, depth)),
+      commonAncestor: counted((a: TurnId, b: TurnId) => engine.commonAncestor(a, b)),
+    },
+    oldestFirst,
+  );
+  expect(nodes).toHaveLength(601);
+  expect(reads).toBeLessThan(6 * items.length);
+});
+
 it('keeps families current while contexts come, move and go', async () => {
   await fc.assert(
     fc.asyncProperty(plan, plan, async (before, after) => {

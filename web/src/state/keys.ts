@@ -32,6 +32,7 @@ export const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['j and k', 'Next and previous'],
   ['Enter', 'Open what is chosen'],
   ['b', 'Branches of the thread'],
+  ['c', 'In the graph: pick a turn to compare'],
   ['g h', 'Go home'],
   ['g s', 'Go to the store'],
   ['g f', 'Go to search'],

@@ -28,7 +28,18 @@ export interface Graph {
   readonly laneOf: ReadonlyMap<string, number>;
 }
 
-export function layOut({ nodes, branches }: Tree): Graph {
+const laidOut = new WeakMap<Tree, Graph>();
+
+/** Several parts of a view ask for the same tree. */
+export function layOut(tree: Tree): Graph {
+  const known = laidOut.get(tree);
+  if (known !== undefined) return known;
+  const graph = toGraph(tree);
+  laidOut.set(tree, graph);
+  return graph;
+}
+
+function toGraph({ nodes, branches }: Tree): Graph {
   const sorted = [...nodes].sort((a, b) => Number(BigInt(b.turn) - BigInt(a.turn)));
   const rowOf = new Map(sorted.map(({ turn }, row) => [turn, row]));
   const byTurn = new Map(sorted.map((node) => [node.turn, node]));
