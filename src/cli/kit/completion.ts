@@ -29,7 +29,7 @@ export function completionVerb<Io>(
   const { name } = program;
   return {
     name: 'completion',
-    summary: 'Print what lets a shell complete the words of this program.',
+    summary: 'Print the script for the completion of a shell.',
     takes: [argument('<shell>', 'the shell that is to complete').choices(SHELLS)],
     examples: [
       `eval "$(${name} completion bash)"`,

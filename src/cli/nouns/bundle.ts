@@ -31,7 +31,7 @@ const add: QuipuVerb = {
 
 const rollback: QuipuVerb = {
   name: 'rollback',
-  summary: 'Let a name stand for an earlier bundle again, and print its hash.',
+  summary: 'Give a name its earlier bundle again, and print the hash.',
   examples: [
     'quipu workflow rollback solve-issue',
     'quipu workflow rollback solve-issue --to $hash',
@@ -89,7 +89,7 @@ const run: QuipuVerb = {
 const resume: QuipuVerb = {
   name: 'resume',
   summary:
-    'Run a thread on from its last step: one that was paused, stopped, or whose process died.',
+    'Continue a thread after its last step, if it was paused or stopped, or if its process died.',
   examples: ['quipu workflow resume $id'],
   takes: [argument('<thread>', 'thread id'), option(...SESSION_OPTION)],
   async run(io, id: string, options: RunningOptions) {
@@ -102,7 +102,7 @@ const resume: QuipuVerb = {
 
 const pause: QuipuVerb = {
   name: 'pause',
-  summary: 'Let whoever runs a thread stop behind the step it is at.',
+  summary: 'Stop a thread after its present step.',
   examples: ['quipu workflow pause $id'],
   takes: [argument('<thread>', 'thread id')],
   async run(io, id: string) {
@@ -114,7 +114,7 @@ const pause: QuipuVerb = {
 
 const kill: QuipuVerb = {
   name: 'kill',
-  summary: 'End a thread with return code 130; whoever runs it stops at once.',
+  summary: 'End a thread at once, with return code 130.',
   examples: ['quipu workflow kill $id --reason "wrong branch"'],
   takes: [argument('<thread>', 'thread id'), option('--reason <text>', 'what the end says')],
   async run(io, id: string, { reason }: { readonly reason?: string }) {

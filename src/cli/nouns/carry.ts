@@ -16,7 +16,7 @@ interface ForkGiven {
 
 const fork: QuipuVerb = {
   name: 'fork',
-  summary: 'Go on from a session in a new one, and print its id.',
+  summary: 'Create a session that continues another one, and print its id.',
   examples: [
     'branch=$(quipu session fork $id)',
     'quipu session fork $id --at $entry --no-artifacts --json',
@@ -159,15 +159,15 @@ interface GcGiven {
 
 const gc: QuipuVerb = {
   name: 'gc',
-  summary: 'Say what sessions take, and remove what you ask to be removed.',
+  summary: 'Show how much space sessions take, and remove old ones on request.',
   examples: ['quipu session gc', 'quipu session gc --max-age 90d --max-size 2GB --dry-run'],
-  more: 'Without options nothing goes. Blobs are freed by "quipu gc".',
+  more: 'Without options, nothing is removed. Blobs are freed by "quipu gc".',
   takes: [
     option('--max-age <time>', 'remove sessions whose last entry is older', parseDuration),
     option('--max-size <size>', 'remove the oldest until the rest fits', parseSize),
     option('--forget-missing', 'forget sessions whose file is gone, and let go of their blobs'),
     option('--drafts', 'remove unfinished files; only while no agent is at work'),
-    option('--dry-run', 'only say what would go'),
+    option('--dry-run', 'only show what would be removed'),
   ],
   async run(io, options: GcGiven) {
     const { maxAge, maxSize, forgetMissing = false, drafts = false, dryRun = false } = options;

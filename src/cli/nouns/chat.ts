@@ -20,7 +20,7 @@ const create: QuipuVerb = {
   takes: [
     option('--id <id>', 'letters, digits and "_" (default: a new one)'),
     option('--title <text>', 'what it is about'),
-    option('--pinned', 'no policy takes it away'),
+    option('--pinned', 'retention does not touch it'),
   ],
   async run(io, options: NewChat) {
     await using store = await io.createStore();
@@ -189,8 +189,8 @@ const update: QuipuVerb = {
   takes: [
     argument('<chat>', 'id of the chat'),
     option('--title <text>', 'what it is about'),
-    option('--pinned', 'no policy takes it away'),
-    option('--no-pinned', 'policies count again'),
+    option('--pinned', 'retention does not touch it'),
+    option('--no-pinned', 'retention may touch it again'),
   ],
   async run(io, id: string, options: UpdateGiven) {
     await using store = await io.openStore();
@@ -298,7 +298,7 @@ const types: QuipuVerb = {
 
 const register: QuipuVerb = {
   name: 'register',
-  summary: 'Make a type of events known, so that it is no problem of a chat.',
+  summary: 'Register a type of events, so that no chat reports it as a problem.',
   examples: [
     'quipu chat register app.note --about "a note of the app"',
     'quipu chat register app.note && quipu chat register app.note --forget',

@@ -194,7 +194,7 @@ interface UpdateGiven extends DetailsOptions {
 
 const update: QuipuVerb = {
   name: 'update',
-  summary: 'Change what is said about a context; the rest stays as it is.',
+  summary: 'Change the details of a context; the rest stays as it is.',
   examples: [
     'quipu context update 1 --title "fixed the parser"',
     'quipu context update 1 --label done --label parser --clear meta',

@@ -60,7 +60,7 @@ const importVerb: QuipuVerb = {
   more: [
     'Without --from, it looks for every agent that it knows, where that agent keeps its sessions, and asks on a terminal.',
     'The files of the agents are only read. Pictures and long outputs become blobs, branches become forks, and copies',
-    'of a session share its turns. What is no message is kept beside the turns.',
+    'of a session share its turns. Records that are not messages are kept beside the turns.',
   ].join('\n'),
   examples: [
     'quipu import --yes',

@@ -137,7 +137,7 @@ const resume: QuipuVerb = {
 
 const edit: QuipuVerb = {
   name: 'edit',
-  summary: 'Give a message another text; the first one stays in the log.',
+  summary: 'Change the text of a message; the first text stays in the log.',
   examples: ['quipu chat edit $chat $message --text "hello"'],
   takes: [
     argument('<chat>', 'id of the chat'),
@@ -154,7 +154,7 @@ const edit: QuipuVerb = {
 
 const fork: QuipuVerb = {
   name: 'fork',
-  summary: 'Go on after a message in a new branch, and print its id.',
+  summary: 'Create a branch after a message, and print its id.',
   examples: [
     'branch=$(quipu chat fork $chat $message)',
     'quipu chat fork $chat $message --branch try2',

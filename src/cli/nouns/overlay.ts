@@ -14,7 +14,7 @@ interface PatchGiven extends PayloadOptions {
 
 const patch: QuipuVerb = {
   name: 'patch',
-  summary: 'Lay a new payload over a turn and print the number of the patch.',
+  summary: 'Cover the payload of a turn with a new one, and print the number of the patch.',
   examples: [
     "quipu context patch 12 --text 'what I meant to say'",
     'quipu context patch 12 --stdin --encoding json --expect-seq 0 < fixed.json',
@@ -116,7 +116,7 @@ const erase: QuipuVerb = {
 
 const pin: QuipuVerb = {
   name: 'pin',
-  summary: 'Keep a turn and all before it, whatever becomes of its contexts.',
+  summary: 'Keep a turn and all before it, also if no context leads to it.',
   examples: ['quipu context pin 12 --reason "quoted in the report"'],
   takes: [argument('<turn>', 'turn id', parseTurnId), option('--reason <text>', 'why')],
   async run(io, id: TurnId, { reason }: { readonly reason?: string }) {

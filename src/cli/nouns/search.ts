@@ -26,9 +26,9 @@ const INDEX_WAIT_MS = 600_000;
 
 const search: QuipuVerb = {
   name: 'search',
-  summary: 'Find what was ever said: in turns, messages, steps, entries, outputs and events.',
+  summary: 'Find any text: in turns, messages, steps, entries, outputs and events.',
   more: [
-    'Words must all be there. Write "a phrase", pre* for a beginning, -not, a OR b, and groups in brackets.',
+    'All words must be there. Write "a phrase", pre* for a beginning, -not, a OR b, and groups in brackets.',
     'Fields: kind: type: role: tool: model: context: label: before: after: (a date, or an age such as 7d).',
     'A query that begins with a hyphen follows "--": quipu search -- -draft report',
   ].join('\n'),
@@ -45,7 +45,7 @@ const search: QuipuVerb = {
     option('--cursor <cursor>', 'go on where a page ended'),
     option('--group', 'by thread, with the best hits of each'),
     option('--facets', 'count the matches by kind, type, model and day'),
-    option('--around <n>', 'also print so many neighbours on each side', parseCount),
+    option('--around <n>', 'also print this many neighbours on each side', parseCount),
     option(
       '--index-wait <time>',
       'how long to wait for the index to be up to date (default: 10m)',

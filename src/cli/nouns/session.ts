@@ -116,7 +116,7 @@ const list: QuipuVerb = {
 
 const show: QuipuVerb = {
   name: 'show',
-  summary: 'Say where a session is and what it has.',
+  summary: 'Show where a session is and what it contains.',
   examples: ['quipu session show $id'],
   takes: [argument('<session>', 'id or path of its file')],
   async run(io, name: string) {

@@ -26,7 +26,7 @@ import { join } from 'node:path';
 
 const init: QuipuVerb = {
   name: 'init',
-  summary: 'Create a store and print where it is.',
+  summary: 'Create a store and print its place.',
   examples: ['quipu init', 'quipu init --store ~/.quipu'],
   async run(io) {
     const { shell } = io;
@@ -140,7 +140,7 @@ interface DoctorGiven {
 
 const doctor: QuipuVerb = {
   name: 'doctor',
-  summary: 'Say what is wrong with a store, this machine or a server.',
+  summary: 'Check a store, this machine or a server, and print what to do.',
   examples: ['quipu doctor', 'quipu doctor --server quipu://127.0.0.1:7411', 'quipu doctor --json'],
   exits: '0 nothing failed, 1 something did, and the line says what to do',
   takes: [option('--server <address>', 'look at this server instead of a store')],
@@ -226,7 +226,7 @@ const checkpoint: QuipuVerb = {
 
 const reindex: QuipuVerb = {
   name: 'reindex',
-  summary: 'Build the index anew from what the store holds.',
+  summary: 'Rebuild the index from the data of the store.',
   examples: ['quipu reindex'],
   async run(io) {
     const { shell } = io;

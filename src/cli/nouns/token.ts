@@ -51,7 +51,7 @@ interface CreateGiven extends TokenFileOption {
 
 const create: QuipuVerb = {
   name: 'create',
-  summary: 'Create a token for a server and print it, this one time.',
+  summary: 'Create a token for a server and print it once.',
   examples: [
     'quipu token create laptop',
     'quipu token create dashboard --scope read --expires 90d',
@@ -149,7 +149,7 @@ function noToken(name: string): QuipuError<'NOT_FOUND'> {
 const rm: QuipuVerb = {
   name: 'rm',
   aliases: ['revoke'],
-  summary: 'Make a token worthless; a running server notices within a second.',
+  summary: 'Revoke a token; a running server notices within a second.',
   examples: ['quipu token rm laptop'],
   takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
   async run(io, name: string, { tokenFile }: TokenFileOption) {

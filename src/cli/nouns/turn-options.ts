@@ -43,7 +43,7 @@ export const PLACE_OPTIONS: readonly Option[] = [
 ];
 
 export const KEY_OPTION: readonly Option[] = [
-  option('--key <text>', 'sending the same key again gives the first result again'),
+  option('--key <text>', 'idempotency key: the same call with the same key counts once'),
 ];
 
 export interface NameFlag {

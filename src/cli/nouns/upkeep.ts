@@ -21,12 +21,12 @@ const UNREAD_HINT =
 
 export const gc: QuipuVerb = {
   name: 'gc',
-  summary: 'Free what no context, thread, pin or patch leads to any more.',
+  summary: 'Remove data that no context, thread, pin or patch uses any more.',
   examples: ['quipu gc --dry-run', 'quipu gc', 'quipu gc --grace 0 --all'],
   takes: [
-    option('--dry-run', 'only say what would go'),
+    option('--dry-run', 'only show what would be removed'),
     option('--grace <time>', 'spare blobs younger than this (default: 10m)', parseDuration),
-    option('--all', 'also rewrite packs that are mostly alive, for the last dead byte'),
+    option('--all', 'also rewrite packs that are mostly in use, to free every unused byte'),
   ],
   async run(io, { dryRun = false, grace, all = false }: GcGiven) {
     const { shell } = io;
@@ -64,10 +64,10 @@ export const verify: QuipuVerb = {
   name: 'verify',
   summary: 'Read everything and check every checksum, hash and link.',
   examples: ['quipu verify', 'quipu verify --json', 'quipu verify --repair'],
-  more: 'Nothing is deleted that is not copied before.',
+  more: 'A repair deletes nothing without a copy.',
   exits: '0 all can be read, 1 it cannot',
   takes: [
-    option('--repair', 'make again what can be made again, copy damaged records to quarantine/'),
+    option('--repair', 'rebuild what can be rebuilt, and copy damaged records to quarantine/'),
   ],
   async run(io, { repair = false }: { readonly repair?: boolean }) {
     const { shell } = io;
@@ -171,8 +171,8 @@ export const retain: QuipuVerb = {
     option('--max-age <time>', 'remove contexts not used for this long', parseDuration),
     option('--max-size <size>', 'remove the oldest until the rest fits', parseSize),
     option('--label <word>', 'look only at contexts with this label'),
-    option('--keep <n>', 'so many of the newest stay in any case', parseCount),
-    option('--dry-run', 'only say which would go'),
+    option('--keep <n>', 'always keep this many of the newest', parseCount),
+    option('--dry-run', 'only show which would be removed'),
   ],
   async run(io, options: RetainGiven) {
     const { maxAge, maxSize, label, keep, dryRun = false } = options;

@@ -183,7 +183,7 @@ const rm: QuipuVerb = {
 
 const history: QuipuVerb = {
   name: 'history',
-  summary: 'List the bundles that a name stood for, oldest first.',
+  summary: 'List the bundles that a name has had, oldest first.',
   examples: ['quipu workflow history solve-issue'],
   takes: [argument('<workflow>', 'the name')],
   async run(io, name: string) {
@@ -201,7 +201,7 @@ const history: QuipuVerb = {
 
 const fork: QuipuVerb = {
   name: 'fork',
-  summary: 'Go on from a step as a new thread, and print its id.',
+  summary: 'Create a thread that continues from a step, and print its id.',
   examples: [
     'quipu workflow fork $id',
     'quipu workflow fork $id --at coder',
@@ -233,7 +233,7 @@ interface CompactGiven {
 
 const compact: QuipuVerb = {
   name: 'compact',
-  summary: 'Let a summary stand for every step so far, and print the hash of the step that does.',
+  summary: 'Replace the steps so far by a summary for later roles, and print the hash of its step.',
   examples: [
     'quipu workflow compact $id --summary "planned and half done"',
     'quipu workflow compact $id --command "my-model --summarise"',

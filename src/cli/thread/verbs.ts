@@ -36,7 +36,7 @@ function paragraphs(...texts: string[]): string {
 
 const init: ThreadVerb = {
   name: 'init',
-  summary: 'Make a directory a thread.',
+  summary: 'Turn a directory into a thread.',
   more: paragraphs(
     'Creates events.db, events.jsonl, run/ and logs/. The directory may exist and hold other files; one that\nis a thread already is left as it is, with exit code 1. To remove a thread, delete its directory.',
   ),
@@ -250,12 +250,12 @@ interface VerifyGiven extends ThreadOptions {
 
 const verify: ThreadVerb = {
   name: 'verify',
-  summary: 'Read every event and say whether all are there and what was pushed.',
+  summary: 'Read every event, and check that none is missing or damaged.',
   more: paragraphs(
     'With --repair, what is missing or damaged in events.db is taken from events.jsonl and the older files beside it. What\nis in neither is said to be lost, and no longer stops those who read. A database that cannot be read is put aside.\nNothing is deleted. Nobody may use the thread meanwhile.',
   ),
   examples: ['thread verify --thread ./inbox', 'thread verify --thread ./inbox --repair'],
-  takes: [THREAD, option('--repair', 'mend what can be mended'), JSON_OPTION],
+  takes: [THREAD, option('--repair', 'repair what can be repaired'), JSON_OPTION],
   async run(shell, options: VerifyGiven) {
     // These modules are loaded here: other commands do not need them.
     const { repairQueue } = await import('../../queue/upkeep/repair-queue.ts');

@@ -134,7 +134,7 @@ const stop: NotifierVerb = {
 
 const status: NotifierVerb = {
   name: 'status',
-  summary: 'Say whether the daemon runs, and what there is for it.',
+  summary: 'Show whether the daemon runs, and how many tasks and timers it has.',
   examples: ['notifier status', 'notifier status --json'],
   async run(io) {
     const spool = io.findSpool();
@@ -163,7 +163,7 @@ const UNIT = 'quipu-notifier';
 const install: NotifierVerb = {
   name: 'install',
   summary:
-    'Write what starts the daemon and wakes the consumers of threads after a restart of the machine.',
+    'Write a service that starts the daemon and wakes the consumers of threads after a restart of the machine.',
   examples: ['notifier install', 'notifier install --print'],
   takes: [option('--print', 'print it, and write nothing')],
   async run(io, { print = false }: { readonly print?: boolean }) {

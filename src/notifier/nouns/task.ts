@@ -22,7 +22,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 const add: NotifierVerb = {
   name: 'add',
-  summary: 'Have a command run soon, in the background.',
+  summary: 'Run a command soon, in the background.',
   examples: [
     'notifier task add --command "make report"',
     'notifier task add --task-id report --author alice --command "make report" --timeout 10m',
@@ -161,7 +161,7 @@ const remove: NotifierVerb = {
 
 const retry: NotifierVerb = {
   name: 'retry',
-  summary: 'Have a task that failed run again.',
+  summary: 'Run a failed task again.',
   examples: ['notifier task retry report'],
   takes: [argument('<task-id>', 'its name')],
   async run(io, given: string) {

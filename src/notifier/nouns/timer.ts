@@ -19,7 +19,7 @@ interface AddGiven {
 
 const add: NotifierVerb = {
   name: 'add',
-  summary: 'Have a command run at the times a cron line names.',
+  summary: 'Run a command at the times of a cron line.',
   examples: [
     'notifier timer add --timer-id nightly --cron "30 2 * * *" --command "make report"',
     'notifier timer add --timer-id poll --cron "*/5 9-17 * * mon-fri" --zone Europe/Berlin --command ./poll',
@@ -29,7 +29,7 @@ const add: NotifierVerb = {
     required('--cron <line>', 'minute, hour, day, month and weekday'),
     required('--command <line>', 'what to run, as a line for the shell'),
     option('--author <name>', 'who asks for it'),
-    option('--zone <name>', "whose clocks are meant (default: this machine's)"),
+    option('--zone <name>', "the time zone (default: this machine's)"),
   ],
   async run(io, options: AddGiven) {
     const { shell } = io;
