@@ -12,7 +12,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { NewStream } from '../../src/stream/create-stream.ts';
 import { tailOf } from '../../src/stream/find-stream.ts';
 import { toMessage } from '../../src/stream/message.ts';
-import { STREAM_DOCS, producerDocs } from '../../src/stream/stream-record.ts';
+import { STREAM_DOCS, producerDocs, streamDoc } from '../../src/stream/stream-record.ts';
 import { Streams } from '../../src/stream/streams.ts';
 
 // What a stream leaves in the store, and when that goes.
@@ -182,4 +182,32 @@ it('appends nothing after a closing, however they race', async () => {
   const stream = await streams.find('s');
   if (stream?.is !== 'live') throw new Error('the stream is gone');
   expect([done, tailOf(stream), stream.record.closed]).toEqual([31, 31, 31]);
+});
+
+it('costs one turn for a message, however long the stream is, and a fork one context', async () => {
+  const { streams, engine } = await openRig();
+  await streams.create('s', NOTHING);
+  for (let nth = 0; nth < 300; nth += 1) await append(streams, 's', encodeUtf8(`${nth}`));
+  const commits = vi.spyOn(engine, 'commit');
+  await append(streams, 's', encodeUtf8('last'));
+  const fork = { from: 's', at: 150, sub: 0 };
+  await streams.create('f', { closed: false, body: new Uint8Array(), fork });
+  const [appended, forked] = commits.mock.calls.map(([batch]) => batch);
+  expect(appended).toMatchObject({ turns: { length: 1 }, blobs: { length: 1 }, docs: [] });
+  expect(forked).toMatchObject({ contexts: { length: 1 }, turns: [], blobs: [] });
+  const stream = await streams.find('f');
+  expect(stream?.is === 'live' ? tailOf(stream) : stream).toBe(150);
+});
+
+it('with a damaged document keeps its messages, and no collection from its work', async () => {
+  const rig = await openRig();
+  const { streams, store, engine } = rig;
+  const bytes = randomBytes(1000);
+  await streams.create('s', { ...NOTHING, ttl: 1 });
+  await append(streams, 's', bytes);
+  await engine.commit({ docs: [{ name: streamDoc('s'), content: '{"v":9}' }] });
+  rig.nowMs += 10_000;
+  await store.maintain.gc({ graceMs: 0 });
+  expect(await isStored(rig, bytes)).toBe(true);
+  await failure(streams.find('s'), 'CORRUPT');
 });
