@@ -8,6 +8,8 @@ import { assertAllowed } from '../access/access.ts';
 import type { Identity } from '../access/access.ts';
 import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
 import type { GuardRules } from './guard.ts';
+import { cxdbFaces } from './cxdb/cxdb-routes.ts';
+import { speaksCxdb } from './cxdb/face.ts';
 import { checkInput, errorReply } from './exchange/http-error.ts';
 import type { HttpService } from './exchange/http-service.ts';
 import { Pace } from './exchange/pace.ts';
@@ -34,13 +36,21 @@ export function createApp(
   rules: GuardRules,
 ): Hono<Env> {
   const app = new Hono<Env>();
+  const faces = new Map(cxdbFaces.map((route) => [keyOf(route), route]));
   for (const route of routes) {
-    app.on(route.method.toUpperCase(), route.path, (context) =>
-      answer(context, service, rules, route),
-    );
+    const face = faces.get(keyOf(route)) ?? route;
+    app.on(route.method.toUpperCase(), route.path, (context) => {
+      const isCxdb =
+        face !== route && speaksCxdb((name) => context.req.header(name), context.req.queries());
+      return answer(context, service, rules, isCxdb ? face : route);
+    });
   }
   app.notFound((context) => answer(context, service, rules));
   return app;
+}
+
+function keyOf({ method, path }: Route): string {
+  return `${method} ${path}`;
 }
 
 /** Handles one request from its first check to its line in the log. Never throws. */

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { describeApi } from './open-api.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
-import { fsRoutes } from '../cxdb/fs-routes.ts';
-import { registryRoutes } from '../cxdb/registry-routes.ts';
+import { cxdbRoutes } from '../cxdb/cxdb-routes.ts';
 import { blobRoutes } from './blobs.ts';
 import { browseRoutes } from './browse.ts';
 import { callRoutes } from './call.ts';
@@ -29,8 +28,7 @@ import { workflowRoutes } from './workflows.ts';
 /** Every route of the HTTP server, including the description of the routes. */
 export function createRoutes(): readonly Route[] {
   const routes: Route[] = [
-    ...fsRoutes,
-    ...registryRoutes,
+    ...cxdbRoutes,
     ...contextRoutes,
     ...turnRoutes,
     ...streamingRoutes,

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { project } from './project.ts';
+import type { RenderOptions } from './project.ts';
+import { NO_TYPES, mergeBundle, parseBundle } from './type-bundle.ts';
+import type { Registry } from './type-bundle.ts';
+
+const OPTIONS: RenderOptions = {
+  bytes: 'base64',
+  u64: 'string',
+  enums: 'label',
+  time: 'iso',
+  unknown: false,
+};
+
+const bundle = (types: Record<string, object>, enums: object = {}, id = 'b1'): unknown => ({
+  registry_version: 1,
+  bundle_id: id,
+  types: Object.fromEntries(
+    Object.entries(types).map(([type, fields]) => [type, { versions: { 1: { fields } } }]),
+  ),
+  enums,
+});
+
+const registryOf = (...given: unknown[]): Registry =>
+  given.reduce<Registry>((known, one) => mergeBundle(known, parseBundle(one)), NO_TYPES);
+
+const shown = (registry: Registry, value: unknown, options: Partial<RenderOptions> = {}) =>
+  project(value, registry.types.get('T')!.get(1)!, registry, { ...OPTIONS, ...options });
+
+describe('project', () => {
+  const fields = {
+    1: { name: 'role', type: 'u8', enum: 'Role' },
+    2: { name: 'text', type: 'string' },
+    3: { name: 'at', type: 'u64', semantic: 'unix_ms' },
+    4: { name: 'raw', type: 'bytes' },
+    5: { name: 'big', type: 'u64' },
+    6: { name: 'nested', type: 'map', ref: 'N' },
+    7: { name: 'list', type: 'array', items: { ref: 'N' } },
+    8: { name: 'words', type: 'array', items: 'string' },
+  };
+  const registry = registryOf(
+    bundle({ T: fields, N: { 1: { name: 'name', type: 'string' } } }, { Role: { 2: 'user' } }),
+  );
+
+  it('names numbered fields, also of types in types', () => {
+    const value = {
+      1: 2,
+      2: 'hi',
+      3: 1000,
+      4: Uint8Array.of(255),
+      5: 2n ** 60n,
+      6: { 1: 'inner', 99: 'extra' },
+      7: [{ 1: 'a' }, 'scalar'],
+      8: ['x', 5],
+      9: 42,
+    };
+    expect(shown(registry, value)).toEqual({
+      data: {
+        role: 'user',
+        text: 'hi',
+        at: '1970-01-01T00:00:01.000Z',
+        raw: '/w==',
+        big: '1152921504606846976',
+        nested: { name: 'inner' },
+        list: [{ name: 'a' }, 'scalar'],
+        words: ['x', null],
+      },
+    });
+    expect(shown(registry, value, { unknown: true })).toMatchObject({
+      data: {
+        nested: { name: 'inner', _unknown: { 99: 'extra' } },
+        list: [{ name: 'a' }, 'scalar'],
+      },
+      unknown: { 9: '42' },
+    });
+  });
+
+  it('shows values as it is asked to', () => {
+    const value = { 1: 2, 3: 1000, 4: Uint8Array.of(255), 5: 7 };
+    const options = { bytes: 'hex', u64: 'number', enums: 'both', time: 'unix_ms' } as const;
+    expect(shown(registry, value, options)?.data).toEqual({
+      role: { label: 'user', value: 2 },
+      at: 1000,
+      raw: 'ff',
+      big: 7,
+    });
+    expect(shown(registry, { 2: 'éclair' }, { stringLimit: 4 })?.data).toEqual({ text: 'écl' });
+    expect(shown(registry, { 1: 9, 2: 5 })?.data).toEqual({ role: 9, text: null });
+  });
+
+  it('takes fields by name where there is no number, and refuses what is no map', () => {
+    expect(shown(registry, { 2: 'numbered', text: 'named', big: 7 })?.data).toEqual({
+      text: 'numbered',
+      big: '7',
+    });
+    for (const value of ['x', 5, null, [1], Uint8Array.of(1)]) {
+      expect(shown(registry, value)).toBeUndefined();
+    }
+  });
+
+  it('lets no name of a field reach the prototype of an object', () => {
+    const hostile = registryOf(bundle({ T: { 1: { name: '__proto__', type: 'string' } } }));
+    const data = shown(hostile, { 1: 'x' })?.data as object;
+    expect(Object.getPrototypeOf(data)).toBe(Object.prototype);
+    expect(JSON.stringify(data)).toBe('{"__proto__":"x"}');
+  });
+});
+
+describe('mergeBundle', () => {
+  const one = bundle({ T: { 1: { name: 'a', type: 'string' } } });
+
+  it('takes further versions and types', () => {
+    const more = { registry_version: 1, bundle_id: 'b2' };
+    const versions = { 2: { fields: { 1: { name: 'b', type: 'string' } } } };
+    const merged = registryOf(one, { ...more, types: { T: { versions }, U: {} } });
+    expect([...merged.types.get('T')!.keys()]).toEqual([1, 2]);
+    expect(merged.bundles).toEqual(['b1', 'b2']);
+  });
+
+  it.each([
+    ['another meaning of a version', bundle({ T: { 1: { name: 'b', type: 'string' } } }, {}, 'b2')],
+    [
+      'a tag with another kind',
+      {
+        registry_version: 1,
+        bundle_id: 'b2',
+        types: { T: { versions: { 2: { fields: { 1: { name: 'a', type: 'u64' } } } } } },
+      },
+    ],
+  ])('refuses %s', (_, given) => {
+    expect(() => registryOf(one, given)).toThrow(expect.objectContaining({ code: 'EXISTS' }));
+  });
+
+  it.each([
+    ['an enum that is not there', bundle({ T: { 1: { name: 'a', type: 'u8', enum: 'No' } } })],
+    ['a tag that is no number', bundle({ T: { x: { name: 'a', type: 'u8' } } })],
+    ['a registry without a version', { bundle_id: 'b', types: {} }],
+    ['something else', 'bundle'],
+  ])('refuses %s', (_, given) => {
+    expect(() => registryOf(given)).toThrow(expect.objectContaining({ code: 'INVALID' }));
+  });
+});

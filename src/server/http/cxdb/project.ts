@@ -1,0 +1,171 @@
+import { latestOf } from './type-bundle.ts';
+import type { FieldSpec, Registry, TypeSpec } from './type-bundle.ts';
+
+// A payload with numbered fields as JSON with names, by the types that clients have published. The functions are pure,
+// and their depth is bounded by that of the payload, which the decoder has checked.
+
+export interface RenderOptions {
+  readonly bytes: 'base64' | 'hex' | 'len_only';
+  readonly u64: 'string' | 'number';
+  readonly enums: 'label' | 'number' | 'both';
+  readonly time: 'iso' | 'unix_ms';
+  readonly unknown: boolean;
+  /** Texts end after this many bytes of UTF-8. */
+  readonly stringLimit?: number;
+}
+
+export interface Projected {
+  readonly data: unknown;
+  /** Fields that the type does not have, if they were asked for. */
+  readonly unknown?: unknown;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const WIDE = new Set(['u64', 'uint64', 'i64', 'int64']);
+const NARROW = new Set(['u32', 'uint32', 'u16', 'uint16', 'u8', 'uint8', 'i32', 'int32', 'int8']);
+const TIMES = new Set(['unix_ms', 'time_ms', 'timestamp_ms']);
+const DATE_MAX = 8.64e15;
+
+/** Undefined when the value is no map of fields. */
+export function project(
+  value: unknown,
+  spec: TypeSpec,
+  registry: Registry,
+  options: RenderOptions,
+): Projected | undefined {
+  const fields = asFields(value);
+  if (fields === undefined) return undefined;
+  const { known, rest } = divide(fields, spec);
+  const render = new Renderer(registry, options);
+  const data = Object.fromEntries(
+    known.map(([field, one]) => [field.name, render.field(one, field)]),
+  );
+  if (!options.unknown) return { data };
+  return { data, unknown: Object.fromEntries(rest.map(([name, one]) => [name, render.any(one)])) };
+}
+
+/** Fields by their number, or else by their name, and those that the type does not have. */
+function divide(
+  fields: Fields,
+  spec: TypeSpec,
+): { known: [FieldSpec, unknown][]; rest: [string, unknown][] } {
+  const known: [FieldSpec, unknown][] = [];
+  const taken = new Set<string>();
+  for (const [tag, field] of spec.fields) {
+    const key = Object.hasOwn(fields, tag) ? tag : field.name;
+    taken.add(tag).add(field.name);
+    if (Object.hasOwn(fields, key)) known.push([field, fields[key]]);
+  }
+  return { known, rest: Object.entries(fields).filter(([name]) => !taken.has(name)) };
+}
+
+function asFields(value: unknown): Fields | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.getPrototypeOf(value) === Object.prototype ? (value as Fields) : undefined;
+}
+
+class Renderer {
+  readonly #registry: Registry;
+  readonly #options: RenderOptions;
+
+  constructor(registry: Registry, options: RenderOptions) {
+    this.#registry = registry;
+    this.#options = options;
+  }
+
+  field(value: unknown, field: FieldSpec): unknown {
+    const { type, enum: labels, ref, items, semantic = '' } = field;
+    const label = labels === undefined ? undefined : this.#label(value, labels);
+    if (label !== undefined) return label;
+    if (ref !== undefined && (type === 'ref' || type === 'map')) return this.#ref(value, ref);
+    if (TIMES.has(type) || TIMES.has(semantic)) return this.#time(value);
+    if (WIDE.has(type)) return isInteger(value) ? this.#wide(value) : null;
+    if (NARROW.has(type)) return isInteger(value) ? Number(value) : null;
+    if (type === 'string') return typeof value === 'string' ? this.#text(value) : null;
+    if (type === 'bool') return typeof value === 'boolean' ? value : null;
+    if (type === 'bytes' || type === 'typed_blob') {
+      return value instanceof Uint8Array ? this.#bytes(value) : null;
+    }
+    if (type === 'array') return Array.isArray(value) ? this.#items(value, items) : null;
+    return this.any(value);
+  }
+
+  /** A value of which no type is known. */
+  any(value: unknown): unknown {
+    if (typeof value === 'string') return this.#text(value);
+    if (isInteger(value)) return value < 0 ? Number(value) : this.#wide(value);
+    if (typeof value === 'number') return Number.isFinite(value) ? value : 0;
+    if (typeof value === 'boolean') return value;
+    if (value instanceof Uint8Array) return this.#bytes(value);
+    if (Array.isArray(value)) return value.map((one) => this.any(one));
+    const fields = asFields(value);
+    if (fields === undefined) return null;
+    return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, this.any(one)]));
+  }
+
+  #label(value: unknown, name: string): unknown {
+    if (!isInteger(value)) return undefined;
+    const labels = this.#registry.enums.get(name) ?? {};
+    const key = String(value);
+    if (!Object.hasOwn(labels, key)) return undefined;
+    const label = labels[key];
+    switch (this.#options.enums) {
+      case 'number':
+        return Number(value);
+      case 'both':
+        return { label, value: Number(value) };
+      case 'label':
+        return label;
+    }
+  }
+
+  #ref(value: unknown, type: string): unknown {
+    const spec = latestOf(this.#registry.types, type);
+    const found = spec && project(value, spec, this.#registry, this.#options);
+    if (found === undefined) return this.any(value);
+    const { data, unknown } = found;
+    const isEmpty = unknown === undefined || Object.keys(unknown as object).length === 0;
+    return isEmpty ? data : { ...(data as object), _unknown: unknown };
+  }
+
+  #items(values: readonly unknown[], items: FieldSpec['items']): unknown {
+    if (items === undefined) return values.map((one) => this.any(one));
+    const { type = 'ref', ref } = typeof items === 'string' ? { type: items } : items;
+    const field = { name: '', type, ...(ref !== undefined && { ref }) };
+    return values.map((one) => this.field(one, field));
+  }
+
+  #wide(value: number | bigint): string | number {
+    // JSON has no number beyond 2^53 that every reader takes alike.
+    if (this.#options.u64 === 'string' || typeof value === 'bigint') return String(value);
+    return value;
+  }
+
+  #time(value: unknown): string | number | null {
+    if (!isInteger(value)) return null;
+    const ms = Number(value);
+    if (this.#options.time === 'unix_ms') return ms;
+    return Math.abs(ms) <= DATE_MAX ? new Date(ms).toISOString() : null;
+  }
+
+  #text(value: string): string {
+    const { stringLimit } = this.#options;
+    if (stringLimit === undefined || value.length * 3 <= stringLimit) return value;
+    const bytes = Buffer.from(value);
+    if (bytes.length <= stringLimit) return value;
+    let end = stringLimit;
+    // A character is not cut in two: its further bytes begin with the bits 10.
+    while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+    return bytes.toString('utf8', 0, end);
+  }
+
+  #bytes(value: Uint8Array): string | number {
+    if (this.#options.bytes === 'len_only') return value.length;
+    return Buffer.from(value).toString(this.#options.bytes);
+  }
+}
+
+function isInteger(value: unknown): value is number | bigint {
+  return typeof value === 'bigint' || Number.isSafeInteger(value);
+}
