@@ -12,7 +12,7 @@ export const pageRow: Row = {
   async run(bench: Bench): Promise<RowResult> {
     const { pageTurns: size, payloadBytes } = bench.sizes;
     const found = await bench.inTurn(['page'], { size, payloadBytes });
-    const { readableMs = 0, paintMs = 0, frameMs = 0, heapBytes = 0 } = found;
+    const { readableMs = 0, paintMs = 0, frameMs = 0, heapBytes = 0, heapAfter = 0 } = found;
     return {
       findings: [
         {
@@ -32,7 +32,7 @@ export const pageRow: Row = {
         {
           work: 'the tab after 1,000 live turns: heap',
           answers: { quipu: `+${megabytes(heapBytes)}` },
-          measured: 'against the freshly opened thread',
+          measured: `against the freshly opened thread; ${megabytes(heapAfter)} in all`,
           must: `< +${megabytes(HEAP_BYTES_MAX)}`,
           met: heapBytes < HEAP_BYTES_MAX,
         },

@@ -4,6 +4,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
+import type { Hash } from '../../src/base/brand.ts';
 import { openStore } from '../../src/open-store.ts';
 import { makeFolder, serveHttp } from '../service/http-rig.ts';
 import { closeBrowser } from '../support/chromium.ts';
@@ -29,6 +30,39 @@ it('shows turns as they are appended, and text as it is written', async () => {
   await answer.seal();
   await page.locator('.writing').waitFor({ state: 'detached' });
   await expect.poll(() => page.locator('.turn').count()).toBe(3);
+  expect(seen.problems).toEqual([]);
+});
+
+it('shows a workflow step by step, with its references and the runs before, and forks from any step', async () => {
+  const { url, store } = await serveHttp();
+  const { workflows } = store;
+  const { hash } = await store.blobs.put(Buffer.from('what a step refers to'));
+  const start = { name: 'solve', bundle: '0'.repeat(64) as Hash };
+  const earlier = await workflows.start({ ...start, prompt: 'an earlier run' });
+  await workflows.end(earlier.id, { returnCode: 0, summary: 'done' });
+  const { id } = await workflows.start({ ...start, prompt: 'find out why' });
+  await workflows.step(id, { role: 'planner', content: 'a plan', meta: { n: 1 }, refs: [hash] });
+  const seen = await look(`${url}/w/${id}`);
+  const { page } = seen;
+  await said(page, 'a plan').waitFor();
+  await said(page, 'waits for the next step').waitFor();
+  await page.locator('.fold', { hasText: 'Reference' }).locator('summary').click();
+  await said(page, 'what a step refers to').waitFor();
+  const history = page.locator('.runs');
+  await history.getByText('under way').waitFor();
+  await history.getByText(new Date().toISOString().slice(0, 10)).waitFor();
+  await history.getByRole('link', { name: 'an earlier run' }).waitFor();
+  await workflows.step(id, { role: 'coder', content: 'the second step' });
+  await said(page, 'the second step').waitFor();
+  await workflows.end(id, { returnCode: 0, summary: 'all is well' });
+  await said(page, 'all is well').first().waitFor();
+  await said(page, 'waits for the next step').waitFor({ state: 'detached' });
+  await said(page, 'a plan').click();
+  await page.getByRole('button', { name: 'Fork from here' }).click();
+  await page.waitForURL((address) => !address.pathname.endsWith(id));
+  await said(page, 'a plan').waitFor();
+  await said(page, 'waits for the next step').waitFor();
+  expect(await said(page, 'the second step').count()).toBe(0);
   expect(seen.problems).toEqual([]);
 });
 
