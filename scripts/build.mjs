@@ -13,9 +13,11 @@ import { rolldown } from 'rolldown';
 const inProject = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const output = resolve(process.argv[2] ?? inProject('dist'));
 
-const { programs, commands, parts, packages } = JSON.parse(
+const { programs, commands, parts, ...bundled } = JSON.parse(
   readFileSync(inProject('scripts/bundles.json'), 'utf8'),
 );
+/** Packages that the sources import, and `theirs`, which those import. */
+const packages = [...bundled.packages, ...bundled.theirs];
 
 /**
  * What a program imports, what a shell starts, and what these start. `base/program-file` finds all of them, from a

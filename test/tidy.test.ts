@@ -36,6 +36,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@anthropic-ai/claude-agent-sdk': ['src/adapters/'],
   '@langchain/core': ['src/adapters/'],
   '@langchain/langgraph-checkpoint': ['src/adapters/'],
+  '@modelcontextprotocol/sdk': ['src/mcp/'],
   '@openai/agents-core': ['src/adapters/'],
   ai: ['src/adapters/'],
   '@hono/node-server': ['src/server/http/'],
@@ -53,13 +54,17 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['src/server/metrics/'],
   ulid: ['src/chat/', 'src/engine/files/', 'src/workflow/'],
   vitest: ['src/testing/'],
-  zod: ['src/server/'],
+  zod: ['src/server/', 'src/mcp/'],
   'zstd-napi': ['src/base/'],
 };
 
 /** The files that are bundled as ways in, and the packages that become part of the bundles. */
-const { packages: BUNDLED, ...WAYS_IN } = JSON.parse(readProject('scripts/bundles.json')) as Record<
-  'programs' | 'commands' | 'parts' | 'packages',
+const {
+  packages: BUNDLED,
+  theirs: _,
+  ...WAYS_IN
+} = JSON.parse(readProject('scripts/bundles.json')) as Record<
+  'programs' | 'commands' | 'parts' | 'packages' | 'theirs',
   string[]
 >;
 const ENTRIES = Object.values(WAYS_IN)

@@ -54,6 +54,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     storeName: name,
     origins,
     ...(tls !== undefined && { tls }),
+    ...(options.mcp !== undefined && { mcp: options.mcp }),
     // On other addresses nobody knows which names the machine has.
     loopbackHostsOnly: isLoopback(host) && !access.tokensNeeded,
     limits: {

@@ -1,4 +1,5 @@
 import type { Opened } from './open-served.ts';
+import type { McpService } from './http/routes/mcp.ts';
 import type { Log } from './log/log.ts';
 import type { TlsFiles } from './read-tls.ts';
 
@@ -37,6 +38,8 @@ export interface ServerOptions {
   readonly search?: boolean;
   /** Fill an empty store with a sample. */
   readonly demo: boolean;
+  /** Answers MCP clients. Default: there is nothing at /mcp. */
+  readonly mcp?: McpService;
   readonly version: string;
   /** Opens the store. Default: this process must own it. */
   readonly open?: (place: string) => Promise<Opened>;

@@ -6,6 +6,7 @@ import { invalid } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
 import { LOG_LEVELS } from '../../server/log/log-level.ts';
 import type { LogLevel } from '../../server/log/log-level.ts';
+import type { McpAnswer } from '../../server/http/routes/mcp.ts';
 import type { ServerOptions } from '../../server/server-options.ts';
 import type { RunningServer } from '../../server/start-server.ts';
 import { tokenFileOf } from '../../server/access/token-file.ts';
@@ -27,6 +28,8 @@ interface ServeGiven extends TokenFileOption {
   readonly tlsKey?: string;
   readonly demo?: boolean;
   readonly search?: boolean;
+  readonly mcp?: boolean;
+  readonly mcpWrites?: boolean;
   readonly logLevel: LogLevel;
   readonly maxConnections?: number;
   readonly maxBody?: number;
@@ -81,6 +84,8 @@ export const serve: QuipuVerb = {
     option('--tls-key <file>', 'its private key (PEM)'),
     option('--demo', 'fill the store with a sample first; refused when anything is in it'),
     option('--no-search', 'keep no index of the texts, and answer no searches'),
+    option('--mcp', 'answer MCP clients at /mcp: to search and read'),
+    option('--mcp-writes', 'answer them, and let those with the scope write fork and append notes'),
     oneOf('--log-level <level>', 'what is logged', LOG_LEVELS).default('info'),
     ...LIMITS,
     ...TOKEN_FILE_OPTION,
@@ -96,7 +101,7 @@ export const serve: QuipuVerb = {
       forPeople: shell.isTerminal,
       write: (text) => shell.err(text),
     });
-    const server = await startServer({ ...toServerOptions(io, options), log });
+    const server = await startServer({ ...toServerOptions(io, options), ...toMcp(options), log });
     try {
       await tell(io, server, options.demo === true);
       if (!signal.aborted) await once(signal, 'abort');
@@ -107,6 +112,14 @@ export const serve: QuipuVerb = {
     log.info({}, 'stopped');
   },
 };
+
+function toMcp({ mcp, mcpWrites = false }: ServeGiven): Pick<ServerOptions, 'mcp'> {
+  if (mcp !== true && !mcpWrites) return {};
+  // The protocol is loaded with the first message.
+  const answer: McpAnswer = async (request) =>
+    (await import('../../mcp/answer-http.ts')).answerHttp(request);
+  return { mcp: { answer, allowWrites: mcpWrites } };
+}
 
 /** Prints the addresses alone for a program, everything for a person. */
 async function tell(io: CommandIo, server: RunningServer, demo: boolean): Promise<void> {

@@ -1,3 +1,4 @@
+import { mcp } from './mcp.ts';
 import { serve } from './serve.ts';
 import { ui } from './ui.ts';
 import { backup, gc, restore, retain, verify } from './upkeep.ts';
@@ -237,7 +238,7 @@ const reindex: QuipuVerb = {
 };
 
 /** The verbs with which a store begins. */
-export const firstVerbs: readonly QuipuVerb[] = [init, serve, ui];
+export const firstVerbs: readonly QuipuVerb[] = [init, serve, mcp, ui];
 
 /** As the verbs of a thing are called elsewhere. */
 export const guessedVerbs: readonly QuipuVerb[] = [

@@ -23,6 +23,8 @@ import { HEADER_BYTES_MAX, HTTP_LIMITS } from './exchange/http-service.ts';
 import type { HttpLimits, HttpService } from './exchange/http-service.ts';
 import { Turns } from './exchange/pace.ts';
 import { createRoutes } from './routes/create-routes.ts';
+import { mcpRoutes } from './routes/mcp.ts';
+import type { McpService } from './routes/mcp.ts';
 
 export interface HttpServerOptions {
   readonly served: Served;
@@ -42,6 +44,8 @@ export interface HttpServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The origins whose pages may use the server. Default: none. */
   readonly origins?: readonly string[];
+  /** Answers MCP clients at /mcp. Default: nobody does. */
+  readonly mcp?: McpService;
   /** Refuse requests for host names that are not of this machine. Default: true when no tokens are needed. */
   readonly loopbackHostsOnly?: boolean;
 }
@@ -95,7 +99,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     stopping: signal,
   };
   const { loopbackHostsOnly = !access.tokensNeeded } = options;
-  const app = createApp([...createRoutes(), pageRoute()], service, { loopbackHostsOnly, origins });
+  const mcp = options.mcp === undefined ? [] : mcpRoutes(options.mcp);
+  const routes = [...createRoutes(), ...mcp, pageRoute()];
+  const app = createApp(routes, service, { loopbackHostsOnly, origins });
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     // For input that is not a request: its path or host forms no address.
