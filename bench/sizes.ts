@@ -42,6 +42,8 @@ export interface Sizes {
   /** Appends by 32 writers to a database, and turns of its deep context. */
   readonly databaseAppends: number;
   readonly databaseDeepTurns: number;
+  /** Checkpoints of a graph, and messages in its state at the end. */
+  readonly langgraphTurns: number;
   /** Of the long chat. */
   readonly chatEvents: number;
 }
@@ -76,6 +78,7 @@ const DEFAULT: Sizes = {
   queueEvents: 1_000_000,
   databaseAppends: 4000,
   databaseDeepTurns: 100_000,
+  langgraphTurns: 400,
   chatEvents: 1_000_000,
 };
 
@@ -112,6 +115,7 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     queueEvents: 3000,
     databaseAppends: 64,
     databaseDeepTurns: 300,
+    langgraphTurns: 20,
     chatEvents: 3000,
   },
 };

@@ -4,6 +4,7 @@ import { growChat, useChat } from './workloads/chat.ts';
 import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
 import { database } from './workloads/database.ts';
+import { langgraph } from './workloads/langgraph.ts';
 import { echo } from './workloads/echo.ts';
 import { fork, grow, open } from './workloads/grow.ts';
 import { lastTurns, range } from './workloads/read.ts';
@@ -42,6 +43,7 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   'grow-chat': growChat,
   'use-chat': useChat,
   database,
+  langgraph,
   page,
   watch,
   'watch-database': watchDatabase,

@@ -4,6 +4,7 @@ import { forkRow, openRow, rangeRow } from './deep.ts';
 import { databaseRow } from './database.ts';
 import type { Row } from './finding.ts';
 import { importRow } from './import.ts';
+import { langgraphRow } from './langgraph.ts';
 import { backupRow, gcRow, verifyRow } from './health.ts';
 import { queueBatchRow, queueCommandRow, queuePushRow, queueReadRow } from './queues.ts';
 import { scalingFurtherRow, scalingRow } from './scaling.ts';
@@ -41,4 +42,5 @@ export const ROWS: readonly Row[] = [
   queueCommandRow,
   queueReadRow,
   databaseRow,
+  langgraphRow,
 ];

@@ -30,9 +30,10 @@ export async function sessions(trial: Trial): Promise<Result> {
 }
 
 /** Everything the file system has allotted, also what lies ready and is still empty. */
-function bytesUnder(folder: string): number {
+export function bytesUnder(folder: string, named: RegExp = /^/): number {
   let bytes = 0;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (!named.test(entry.name)) continue;
     const path = join(folder, entry.name);
     const stat = statSync(path);
     bytes += entry.isDirectory() ? bytesUnder(path) : Math.max(stat.size, stat.blocks * 512);

@@ -43,6 +43,7 @@ export type WorkloadName =
   | 'grow-chat'
   | 'use-chat'
   | 'database'
+  | 'langgraph'
   | 'page'
   | 'watch'
   | 'watch-database';

@@ -1,0 +1,109 @@
+import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
+import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
+import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
+import { join } from 'node:path';
+import { Pool } from 'pg';
+import { QuipuSaver } from '../../src/adapters/langgraph.ts';
+import { openStore } from '../../src/index.ts';
+import { PostgresServer } from '../../test/support/postgres/postgres-server.ts';
+import { median } from '../figures.ts';
+import { Payloads } from '../payloads.ts';
+import { bytesUnder } from './space.ts';
+import type { Result, Trial } from './workload.ts';
+
+interface Figures {
+  readonly puts: number[];
+  readonly gets: number[];
+}
+
+/**
+ * A graph whose state is a list that grows by a message at each of `size` turns. Each turn puts a checkpoint and its
+ * writes, and gets the newest one. The savers take turns, so that all of them see the same machine.
+ */
+export async function langgraph({ folder, size, payloadBytes }: Trial): Promise<Result> {
+  const server = await PostgresServer.start({ durable: true });
+  try {
+    const url = await server.createDatabase();
+    const empty = await sizeOf(url);
+    const store = await openStore(join(folder, 'quipu'));
+    const untouched = bytesUnder(join(folder, 'quipu'));
+    const relaxed = SqliteSaver.fromConnString(join(folder, 'relaxed.db'));
+    const synced = SqliteSaver.fromConnString(join(folder, 'synced.db'));
+    synced.db.pragma('synchronous = FULL');
+    const postgres = PostgresSaver.fromConnString(url);
+    await postgres.setup();
+    const savers = { quipu: new QuipuSaver(store), relaxed, synced, postgres };
+    const figures = await measure(savers, size, payloadBytes);
+    await store.close();
+    relaxed.db.close();
+    synced.db.close();
+    await postgres.end();
+    const quipuBytes = bytesUnder(join(folder, 'quipu'));
+    return {
+      ...figures,
+      quipuBytes,
+      quipuGrownBytes: quipuBytes - untouched,
+      sqliteBytes: bytesUnder(folder, /relaxed/),
+      postgresBytes: (await sizeOf(url)) - empty,
+    };
+  } finally {
+    await server.dispose();
+  }
+}
+
+async function measure(
+  savers: Readonly<Record<string, BaseCheckpointSaver>>,
+  turns: number,
+  payloadBytes: number,
+): Promise<Result> {
+  const texts = [...new Payloads(payloadBytes).take(turns)].map((bytes) => bytes.toString());
+  const messages = texts.map((content, n) => ({ id: `m${n}`, role: 'user', content }));
+  const newest = { configurable: { thread_id: 't', checkpoint_ns: '' } };
+  const configs = new Map<string, Parameters<BaseCheckpointSaver['put']>[0]>();
+  const times = new Map<string, Figures>();
+  for (let n = 1; n <= turns; n += 1) {
+    const channel_values = { messages: messages.slice(0, n), step: n };
+    const channel_versions = { messages: n, step: n };
+    const versions_seen = { agent: { messages: n - 1 } };
+    const values = { channel_values, channel_versions, versions_seen };
+    for (const [name, saver] of Object.entries(savers)) {
+      const { puts, gets } = times.get(name) ?? { puts: [], gets: [] };
+      times.set(name, { puts, gets });
+      const checkpoint = { ...emptyCheckpoint(), id: uuid6(n), ...values };
+      const metadata = { source: 'loop', step: n, parents: {} } as const;
+      const start = performance.now();
+      const at = await saver.put(
+        configs.get(name) ?? newest,
+        checkpoint,
+        metadata,
+        channel_versions,
+      );
+      puts.push(performance.now() - start);
+      configs.set(name, at);
+      await saver.putWrites(at, [['messages', [messages[n - 1]]]], `task${n}`);
+      const from = performance.now();
+      const tuple = await saver.getTuple(newest);
+      gets.push(performance.now() - from);
+      const read = tuple?.checkpoint.channel_values['messages'];
+      if ((read as unknown[]).length !== n) throw new Error(`${name} lost a message at turn ${n}`);
+    }
+  }
+  const result: Record<string, number> = {};
+  for (const [name, { puts, gets }] of times) {
+    result[`${name}PutP50Ms`] = median(puts);
+    result[`${name}GetP50Ms`] = median(gets);
+  }
+  return result;
+}
+
+async function sizeOf(url: string): Promise<number> {
+  const pool = new Pool({ connectionString: url, max: 1 });
+  try {
+    const text = 'SELECT pg_database_size(current_database()) AS size';
+    const { rows } = await pool.query<{ size: string }>(text);
+    return Number(rows[0]?.size);
+  } finally {
+    await pool.end();
+  }
+}
