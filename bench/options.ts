@@ -23,6 +23,7 @@ export function parseOptions(args: readonly string[], home: string): Options | u
     options: {
       full: { type: 'boolean', default: false },
       smoke: { type: 'boolean', default: false },
+      set: { type: 'string', multiple: true, default: [] },
       only: { type: 'string', multiple: true, default: [] },
       dir: { type: 'string', default: tmpdir() },
       out: { type: 'string' },
@@ -37,11 +38,24 @@ export function parseOptions(args: readonly string[], home: string): Options | u
     const known = ROWS.map((row) => row.name).join(', ');
     throw new TypeError(`there is no row "${unknown}"; rows are ${known}`);
   }
-  const sizes = values.smoke ? SIZES.smoke : values.full ? SIZES.full : SIZES.default;
-  const isPart = values.smoke || only.length > 0 || values.beside !== undefined;
+  const chosen = values.smoke ? SIZES.smoke : values.full ? SIZES.full : SIZES.default;
+  const sizes = { ...chosen, ...Object.fromEntries(values.set.map(parseSize)) };
+  const isPart =
+    values.smoke || only.length > 0 || values.set.length > 0 || values.beside !== undefined;
   // Part of a table, or one from sizes that mean nothing, must not take the place of a whole one.
   const out = values.out ?? (isPart ? undefined : home);
   return { sizes, only, dir, out, beside: values.beside };
+}
+
+/** `name=number`, for one of the sizes that are a number. */
+function parseSize(text: string): [name: string, size: number] {
+  const [name = '', given = ''] = text.split('=');
+  const isSize = typeof (SIZES.default as unknown as Record<string, unknown>)[name] === 'number';
+  if (isSize && /^[1-9]\d{0,11}$/.test(given)) return [name, Number(given)];
+  const known = Object.entries(SIZES.default)
+    .filter(([, value]) => typeof value === 'number')
+    .map(([size]) => size);
+  throw new TypeError(`"${text}" is no size; write <name>=<number>; names are ${known.join(', ')}`);
 }
 
 export function helpText(): string {
@@ -49,6 +63,7 @@ export function helpText(): string {
   return `npm run bench -- [options]
 
   --only <row>  one row; may be given more than once (prints the table, writes no file)
+  --set <name>=<n>  another size, such as searchTurns=100000 (see bench/sizes.ts)
   --full        scaling up to 10 million turns
   --dir <path>  make the stores there, to measure that disk (default: the temporary folder)
   --out <path>  write RESULTS.md and plots there (default: bench/, for a run of all rows)

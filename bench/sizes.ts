@@ -27,6 +27,8 @@ export interface Sizes {
   /** Sessions of an agent. */
   readonly importBytes: number;
   readonly importFiles: number;
+  /** Of about a thousand bytes each. */
+  readonly searchTurns: number;
   /** Half of them are dead. */
   readonly collectedBlobs: number;
   readonly collectedBlobBytes: number;
@@ -68,6 +70,7 @@ const DEFAULT: Sizes = {
   sinkBytes: 512e6,
   importBytes: 1e9,
   importFiles: 2000,
+  searchTurns: 1_000_000,
   collectedBlobs: 1_000_000,
   collectedBlobBytes: 500,
   quietAppends: 1000,
@@ -105,6 +108,7 @@ export const SIZES: Readonly<Record<Sizes['name'], Sizes>> = {
     sinkBytes: 4e6,
     importBytes: 2e6,
     importFiles: 8,
+    searchTurns: 500,
     collectedBlobs: 2000,
     collectedBlobBytes: 100,
     quietAppends: 20,

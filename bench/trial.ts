@@ -12,6 +12,7 @@ import { page } from './workloads/page.ts';
 import { queueCommand } from './workloads/queue-command.ts';
 import { queueBatch, queuePush, queueRead } from './workloads/queue.ts';
 import { importing } from './workloads/import.ts';
+import { search, searchFill } from './workloads/search.ts';
 import { sink } from './workloads/sink.ts';
 import { blob, sessions } from './workloads/space.ts';
 import { fillMix, verify } from './workloads/verify.ts';
@@ -30,6 +31,8 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   sessions,
   blob,
   import: importing,
+  'search-fill': searchFill,
+  search,
   sink,
   'fill-half-dead': fillHalfDead,
   gc: collect,

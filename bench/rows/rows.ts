@@ -9,6 +9,7 @@ import { backupRow, gcRow, verifyRow } from './health.ts';
 import { queueBatchRow, queueCommandRow, queuePushRow, queueReadRow } from './queues.ts';
 import { scalingFurtherRow, scalingRow } from './scaling.ts';
 import { tcpLastTurnsRow, tcpManyRow, tcpOneRow, tcpPipelinedRow } from './served.ts';
+import { searchRow } from './search.ts';
 import { sinkRow } from './sink.ts';
 import { blobRow, sessionsRow } from './space.ts';
 import { pageRow } from './page.ts';
@@ -27,6 +28,7 @@ export const ROWS: readonly Row[] = [
   blobRow,
   sinkRow,
   importRow,
+  searchRow,
   gcRow,
   verifyRow,
   backupRow,

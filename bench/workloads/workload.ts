@@ -31,6 +31,8 @@ export type WorkloadName =
   | 'blob'
   | 'sink'
   | 'import'
+  | 'search-fill'
+  | 'search'
   | 'fill-half-dead'
   | 'gc'
   | 'fill-mix'

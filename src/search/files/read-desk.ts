@@ -1,8 +1,9 @@
-import type { Database } from '../../base/sqlite.ts';
+import { firstColumn, type Database } from '../../base/sqlite.ts';
 import type { Fork, PickRequest, Picked, Picks } from '../contract/search-index.ts';
 import { planFts5 } from '../query/plan-fts5.ts';
 import type { Phrase, Term } from '../query/query.ts';
 import { countFacets } from '../rank/facets.ts';
+import { packedColumns, unpackRows } from '../rank/packed-rows.ts';
 import { pickRows, type CandidateRow, type RankedRow } from '../rank/pick-rows.ts';
 import type { Candidate, Weighted } from '../rank/rank.ts';
 import { partName } from './schema.ts';
@@ -13,6 +14,8 @@ import { Statements, listParts, openForReading, type PartRow } from './text-tabl
 
 /** Documents looked at for an estimate of how common a word is. */
 const SAMPLE_DOCS = 8192;
+
+type NamedRow = Pick<Picked, 'id' | 'source' | 'thread' | 'ref' | 'depth'>;
 
 interface Gathered {
   readonly rows: readonly CandidateRow[];
@@ -39,7 +42,7 @@ export class ReadDesk {
     const { picked, more, matches, groups } = pickRows(rows, request, basis);
     return {
       upTo,
-      picked: picked.map((one) => this.#toPicked(one)),
+      picked: picked.flatMap((one) => this.#toPicked(one) ?? []),
       more,
       matches,
       ranked,
@@ -69,10 +72,9 @@ export class ReadDesk {
   }
 
   walk(source: string, after: number, limit: number): Picked[] {
-    const sql = `SELECT d.id, d.thread, d.ref, d.depth FROM docs d JOIN threads t ON t.id = d.thread
-      JOIN names n ON n.id = t.source WHERE d.id > ? AND n.name = ? ORDER BY d.id LIMIT ?`;
-    const rows = this.#statements.get(sql).all(after, source, limit) as CandidateRow[];
-    return rows.map((row) => this.#toPicked({ row, key: 0, score: 0 }));
+    const sql = `${NAMED} WHERE d.id > ? AND n.name = ? ORDER BY d.id LIMIT ?`;
+    const rows = this.#statements.get(sql).all(after, source, limit) as NamedRow[];
+    return rows.map((row) => ({ ...row, key: 0, score: 0 }));
   }
 
   documents(): number {
@@ -91,17 +93,20 @@ export class ReadDesk {
     const until = performance.now() + request.timeMs;
     const { sql, params } = limitsOf(request);
     const match = planFts5(request.condition);
+    const columns = packedColumns(request);
+    const packed = columns.map((column) => `d.${column} || ' ' || `).join('');
     const rows: CandidateRow[] = [];
     for (const part of parts) {
       if (part.first > upTo) continue;
       const name = partName(part.id);
       const statement = this.#statements.get(
-        `SELECT d.id, d.thread, d.ref, d.depth, d.at, d.words, d.kind, d.type, d.model, d.sketch
+        `SELECT group_concat(packed) FROM (SELECT ${packed}hex(d.sketch) AS packed
          FROM ${name} CROSS JOIN docs d ON d.id = ${name}.rowid
-         WHERE ${name} MATCH ? AND ${name}.rowid <= ?${sql} ORDER BY ${name}.rowid DESC LIMIT ?`,
+         WHERE ${name} MATCH ? AND ${name}.rowid <= ?${sql} ORDER BY ${name}.rowid DESC LIMIT ?)`,
       );
       const left = request.candidates + 1 - rows.length;
-      for (const row of statement.all(match, upTo, ...params, left)) rows.push(row as CandidateRow);
+      const found = firstColumn(statement.get(match, upTo, ...params, left)) as string | null;
+      for (const row of unpackRows(found ?? '', columns)) rows.push(row);
       if (rows.length > request.candidates)
         return { rows: rows.slice(0, request.candidates), ranked: 'newest' };
       if (performance.now() > until) return { rows, ranked: 'time' };
@@ -164,23 +169,17 @@ export class ReadDesk {
     return found;
   }
 
-  #toPicked({ row, key, score }: RankedRow): Picked {
-    const sql =
-      'SELECT n.name AS source, t.name AS thread FROM threads t JOIN names n ON n.id = t.source WHERE t.id = ?';
-    const named = this.#statements.get(sql).get(row.thread) as
-      | { source: string; thread: string }
+  /** Undefined when it left the index in this moment. */
+  #toPicked({ row, key, score }: RankedRow): Picked | undefined {
+    const named = this.#statements.get(`${NAMED} WHERE d.id = ?`).get(row.id) as
+      | NamedRow
       | undefined;
-    const { source = '', thread = '' } = named ?? {};
-    return { id: row.id, key, score, source, thread, ref: String(row.ref), depth: row.depth };
+    return named && { ...named, key, score };
   }
 
   #threadKey(id: number): string {
-    const { source, thread } = this.#toPicked({
-      row: { thread: id } as CandidateRow,
-      key: 0,
-      score: 0,
-    });
-    return `${source} ${thread}`;
+    const sql = `SELECT n.name || ' ' || t.name FROM threads t JOIN names n ON n.id = t.source WHERE t.id = ?`;
+    return (this.#statements.value(sql, id) as string | undefined) ?? '';
   }
 
   #name(id: number): string {
@@ -191,6 +190,8 @@ export class ReadDesk {
   }
 }
 
+const NAMED = `SELECT d.id, n.name AS source, t.name AS thread, CAST(d.ref AS TEXT) AS ref, d.depth
+  FROM docs d JOIN threads t ON t.id = d.thread JOIN names n ON n.id = t.source`;
 const THREAD_ID = `(SELECT t2.id FROM threads t2 JOIN names n2 ON n2.id = t2.source WHERE n2.name = ? AND t2.name = ?)`;
 const CONTEXTS = `(SELECT t3.id FROM threads t3 JOIN names n3 ON n3.id = t3.source
   WHERE n3.name = 'context' AND t3.name IN (SELECT value FROM json_each(?)))`;

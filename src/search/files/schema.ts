@@ -1,7 +1,7 @@
 // The tables of search.db. docs/format/search.md is normative.
 
 /** Rises when a table or a token changes. There is no migration: the file is built again. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 export const SCHEMA = `
 CREATE TABLE state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -14,7 +14,7 @@ CREATE TABLE forks (thread INTEGER PRIMARY KEY, parent INTEGER NOT NULL, depth I
 CREATE INDEX forks_parent ON forks (parent);
 CREATE TABLE docs (
   id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, ref NOT NULL, depth INTEGER NOT NULL,
-  at INTEGER NOT NULL, words INTEGER NOT NULL, kind INTEGER NOT NULL, type INTEGER NOT NULL,
+  at INTEGER NOT NULL, piece INTEGER NOT NULL, words INTEGER NOT NULL, kind INTEGER NOT NULL, type INTEGER NOT NULL,
   model INTEGER NOT NULL, blob INTEGER, sketch BLOB NOT NULL
 );
 CREATE INDEX docs_ref ON docs (ref, thread);

@@ -20,8 +20,8 @@ import {
 const PART_DOCS = 32_768;
 const PART_CHARS = 48 * 1024 * 1024;
 
-const INSERT_DOC = `INSERT INTO docs (id, thread, ref, depth, at, words, kind, type, model, blob, sketch)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_DOC = `INSERT INTO docs (id, thread, ref, depth, at, piece, words, kind, type, model, blob, sketch)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export class WriteDesk {
   readonly #db: Database;
@@ -151,7 +151,7 @@ export class WriteDesk {
     const fields = fieldTokens(text).join(' ');
     const [kind, type] = [this.#name(text.kind), this.#name(text.type)];
     const model = text.model === undefined ? 0 : this.#name(text.model);
-    for (const { parts, wholes, sketch } of cutPieces(text.texts)) {
+    for (const [piece, { parts, wholes, sketch }] of cutPieces(text.texts).entries()) {
       const id = this.#next;
       this.#next += 1;
       const joined = parts.join(' ');
@@ -167,6 +167,7 @@ export class WriteDesk {
           ref,
           text.depth,
           text.at,
+          piece,
           parts.length,
           kind,
           type,
@@ -210,7 +211,7 @@ export class WriteDesk {
     if (id !== undefined) this.#removeRef(id, toRef(ref));
   }
 
-  #removeRef(thread: number, ref: string | number): void {
+  #removeRef(thread: number, ref: string | bigint): void {
     const rows = this.#statements
       .get('SELECT id FROM docs WHERE thread = ? AND ref = ?')
       .all(thread, ref);
@@ -271,7 +272,7 @@ export class WriteDesk {
   }
 }
 
-/** Numbers take less room. */
-function toRef(ref: string): string | number {
-  return /^[1-9]\d{0,14}$/.test(ref) ? Number(ref) : ref;
+/** Numbers take less room, if they are bound as integers. */
+function toRef(ref: string): string | bigint {
+  return /^[1-9]\d{0,14}$/.test(ref) ? BigInt(ref) : ref;
 }

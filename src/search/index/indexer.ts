@@ -14,8 +14,8 @@ import type { Held, IndexChange, IndexPage, SearchIndex } from '../contract/sear
 //   writes.
 // - A failure never reaches a commit. The round ends, and the next one goes on where the index is.
 
-const PAGE_DOCS = 2048;
-const PAGE_CHARS = 8_388_608;
+const PAGE_DOCS = 1024;
+const PAGE_CHARS = 2_097_152;
 /** A round begins this long after a commit, so that a busy writer costs one round for many commits. */
 const PAUSE_MS = 100;
 const RETRY_MS = 5000;

@@ -30,8 +30,8 @@ function toIndexed(kind: string, document: TextDocument, readText: ReadText): In
     kind: document.kind ?? kind,
     thread,
     ref,
-    depth,
-    at,
+    depth: toWhole(depth),
+    at: toWhole(at),
     type,
     ...(role !== undefined && { role }),
     ...(model !== undefined && { model }),
@@ -39,6 +39,12 @@ function toIndexed(kind: string, document: TextDocument, readText: ReadText): In
     tools,
     texts,
   };
+}
+
+/** Times of session files are whatever a program wrote. */
+function toWhole(value: number): number {
+  const whole = Math.trunc(value);
+  return Number.isSafeInteger(whole) ? whole : 0;
 }
 
 /** An extractor that fails leaves its document without text, and the others alone. */

@@ -4,6 +4,7 @@ import type { Sql } from '../../postgres/sql.ts';
 import type { PickRequest, Picks } from '../contract/search-index.ts';
 import { PART_DOCS, planTsquery } from '../query/plan-tsquery.ts';
 import type { Condition, Phrase, Term } from '../query/query.ts';
+import { packedColumns, unpackRows } from '../rank/packed-rows.ts';
 import type { CandidateRow } from '../rank/pick-rows.ts';
 import type { Candidate, RankBasis } from '../rank/rank.ts';
 
@@ -85,12 +86,16 @@ async function gather(sql: Sql, gathering: Gathering): Promise<Picks['ranked']> 
   const { request, stretch, sources, until, into } = gathering;
   const most = request.candidates + 1;
   const limits = limitsOf(request, 6);
-  const text = `SELECT d.* FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS p(query, low, high)
-    CROSS JOIN LATERAL (
-      SELECT id, thread, ref, depth, at, words, kind, type, model, sketch FROM quipu.search_docs
-      WHERE tokens @@ p.query::tsquery AND id + 0 BETWEEN p.low AND p.high AND source = ANY($5)${limits.sql}
-      ORDER BY id + 0 DESC LIMIT $4
-    ) d LIMIT $4`;
+  const columns = packedColumns(request);
+  const packed = columns.map((column) => `${column} || ' ' || `).join('');
+  const text = `SELECT string_agg(packed, ',') AS packed FROM (
+      SELECT d.packed FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS p(query, low, high)
+      CROSS JOIN LATERAL (
+        SELECT ${packed}encode(sketch, 'hex') AS packed FROM quipu.search_docs
+        WHERE tokens @@ p.query::tsquery AND id + 0 BETWEEN p.low AND p.high AND source = ANY($5)${limits.sql}
+        ORDER BY id + 0 DESC LIMIT $4
+      ) d LIMIT $4
+    ) found`;
   const own = (await sql.query<{ id: number }>(SOURCES, [sources])).map(({ id }) => id);
   let last = Math.floor(stretch.last / PART_DOCS);
   const oldest = Math.floor(stretch.first / PART_DOCS);
@@ -101,20 +106,12 @@ async function gather(sql: Sql, gathering: Gathering): Promise<Picks['ranked']> 
     const { queries, lows, highs } = questions(parts, [request.condition], stretch);
     await limitTime(sql, left);
     const values = [queries, lows, highs, most - into.length, own, ...limits.values];
-    const rows = await sql.query<FoundRow>(text, values);
-    for (const row of rows) into.push(toCandidate(row));
+    const [found] = await sql.query<{ packed: string | null }>(text, values);
+    for (const row of unpackRows(found?.packed ?? '', columns)) into.push(row);
     if (into.length >= most) return 'newest';
     last -= count;
   }
   return 'all';
-}
-
-interface FoundRow extends Omit<CandidateRow, 'ref'> {
-  readonly ref: Buffer;
-}
-
-function toCandidate(row: FoundRow): CandidateRow {
-  return { ...row, ref: row.ref.toString('latin1') };
 }
 
 /** How common each leaf is, and which candidates have it, where that makes a difference. */

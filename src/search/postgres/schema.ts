@@ -49,6 +49,7 @@ CREATE TABLE search_docs (
   ref bytea NOT NULL,
   depth bigint NOT NULL,
   at bigint NOT NULL,
+  piece integer NOT NULL,
   words integer NOT NULL,
   kind integer NOT NULL,
   type integer NOT NULL,

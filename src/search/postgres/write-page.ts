@@ -38,12 +38,12 @@ const REMOVE = `WITH gone AS (DELETE FROM quipu.search_docs d
     RETURNING d.thread, d.ref)
   ${LEFT}`;
 const INSERT = `INSERT INTO quipu.search_docs
-    (id, source, thread, ref, depth, at, words, kind, type, model, blob, sketch, tokens)
-  SELECT r.id, ${SOURCE}, t.id, r.ref, r.depth, r.at, r.words, kind.id, type.id, coalesce(model.id, 0), r.blob,
+    (id, source, thread, ref, depth, at, piece, words, kind, type, model, blob, sketch, tokens)
+  SELECT r.id, ${SOURCE}, t.id, r.ref, r.depth, r.at, r.piece, r.words, kind.id, type.id, coalesce(model.id, 0), r.blob,
     r.sketch, r.tokens::tsvector
   FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bigint[], $7::integer[], $8::bytea[],
-      $9::bytea[], $10::bytea[], $11::bigint[], $12::bytea[], $13::text[])
-    AS r(id, thread, ref, depth, at, words, kind, type, model, blob, sketch, tokens)
+      $9::bytea[], $10::bytea[], $11::bigint[], $12::bytea[], $13::text[], $14::integer[])
+    AS r(id, thread, ref, depth, at, words, kind, type, model, blob, sketch, tokens, piece)
   JOIN quipu.search_threads t ON t.source = ${SOURCE} AND t.name = r.thread
   JOIN quipu.search_names kind ON kind.name = r.kind
   JOIN quipu.search_names type ON type.name = r.type
@@ -72,6 +72,8 @@ interface DocRow extends Piece {
   readonly id: number;
   readonly text: IndexedText;
   readonly tokens: string;
+  /** Which piece of its document it is. */
+  readonly nth: number;
 }
 
 /** A page that is ready to be written. */
@@ -163,12 +165,13 @@ async function toRows(put: readonly IndexedText[], first: number): Promise<DocRo
       await nextTurn();
     }
     const fields = fieldTokens(text);
-    for (const piece of cutPieces(text.texts)) {
+    for (const [nth, piece] of cutPieces(text.texts).entries()) {
       const id = first + rows.length;
       rows.push({
         ...piece,
         id,
         text,
+        nth,
         tokens: toTsvector(piece, fields, Math.floor(id / PART_DOCS)),
       });
     }
@@ -193,8 +196,8 @@ function toColumns(rows: readonly DocRow[]): unknown[] {
     rows.map(({ id }) => id),
     rows.map(({ text }) => toBytes(text.thread)),
     rows.map(({ text }) => toBytes(text.ref)),
-    rows.map(({ text }) => toWhole(text.depth)),
-    rows.map(({ text }) => toWhole(text.at)),
+    rows.map(({ text }) => text.depth),
+    rows.map(({ text }) => text.at),
     rows.map(({ parts }) => parts.length),
     rows.map(({ text }) => toName(text.kind)),
     rows.map(({ text }) => toName(text.type)),
@@ -202,13 +205,8 @@ function toColumns(rows: readonly DocRow[]): unknown[] {
     rows.map(({ text }) => text.blob ?? null),
     rows.map(({ sketch }) => Buffer.from(sketch)),
     rows.map(({ tokens }) => tokens),
+    rows.map(({ nth }) => nth),
   ];
-}
-
-/** Times of session files are whatever a program wrote. */
-function toWhole(value: number): number {
-  const whole = Math.trunc(value);
-  return Number.isSafeInteger(whole) ? whole : 0;
 }
 
 function leaseLost(): QuipuError<'UNAVAILABLE'> {

@@ -3,9 +3,9 @@ import { makeScore, type Candidate, type RankBasis } from './rank.ts';
 
 /** A candidate with what decides its place and its counts. Names are numbers of the index. */
 export interface CandidateRow extends Candidate {
+  /** The document: the number of the first of its rows. */
+  readonly doc: number;
   readonly thread: number;
-  readonly ref: string | number;
-  readonly depth: number;
   readonly at: number;
   readonly kind: number;
   readonly type: number;
@@ -53,8 +53,24 @@ export function pickRows(
   if (wish.group) return pickGroups(ranked, wish);
   const { after, limit } = wish;
   const rest = after === undefined ? ranked : ranked.filter((one) => isBehind(one, after));
-  const sorted = rest.toSorted(byPlace);
-  return { picked: sorted.slice(0, limit), more: sorted.length > limit, matches: ranked.length };
+  return { picked: firstOf(rest, limit), more: rest.length > limit, matches: ranked.length };
+}
+
+/** The first `limit` in order: of ten thousand, a page is wanted. */
+function firstOf(ranked: readonly RankedRow[], limit: number): readonly RankedRow[] {
+  const first: RankedRow[] = [];
+  for (const one of ranked) {
+    const last = first[limit - 1];
+    if (last !== undefined && byPlace(one, last) > 0) continue;
+    let at = Math.min(first.length, limit - 1);
+    for (; at > 0; at -= 1) {
+      const before = first[at - 1];
+      if (before === undefined || byPlace(before, one) < 0) break;
+      first[at] = before;
+    }
+    first[at] = one;
+  }
+  return first;
 }
 
 function pickGroups(ranked: readonly RankedRow[], { after, limit }: Wish): PickedRows {
@@ -77,11 +93,12 @@ function pickGroups(ranked: readonly RankedRow[], { after, limit }: Wish): Picke
 }
 
 function onePerDocument(ranked: readonly RankedRow[]): readonly RankedRow[] {
-  const best = new Map<string, RankedRow>();
+  // Most documents have one row.
+  if (ranked.every(({ row }) => row.doc === row.id)) return ranked;
+  const best = new Map<number, RankedRow>();
   for (const one of ranked) {
-    const name = `${one.row.thread} ${one.row.ref}`;
-    const known = best.get(name);
-    if (known === undefined || byPlace(one, known) < 0) best.set(name, one);
+    const known = best.get(one.row.doc);
+    if (known === undefined || byPlace(one, known) < 0) best.set(one.row.doc, one);
   }
   return [...best.values()];
 }
@@ -99,12 +116,11 @@ export function countRows<K>(
   rows: readonly CandidateRow[],
   keyOf: (row: CandidateRow) => K,
 ): ReadonlyMap<K, number> {
-  const seen = new Set<string>();
+  const seen = new Set<number>();
   const counts = new Map<K, number>();
   for (const row of rows) {
-    const name = `${row.thread} ${row.ref}`;
-    if (seen.has(name)) continue;
-    seen.add(name);
+    if (seen.has(row.doc)) continue;
+    seen.add(row.doc);
     const key = keyOf(row);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }

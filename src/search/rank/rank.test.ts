@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { pickRows, type CandidateRow } from './pick-rows.ts';
-import { countIn, hash12, makeSketch } from './sketch.ts';
+import { countIn, hash12, makeSketch, type Sketch } from './sketch.ts';
 
 const leaf = { kind: 'term', token: 'word', prefix: false } as const;
 const basis = { leaves: [{ leaf, share: 0.1 }], documents: 100, has: () => true };
 
+function sketchOf(...tokens: string[]): Sketch {
+  const bytes = makeSketch(tokens);
+  return { bytes, from: 0, to: bytes.length };
+}
+
 function row(id: number, more: Partial<CandidateRow> = {}): CandidateRow {
-  const sketch = new Uint8Array();
+  const sketch = sketchOf();
   return {
     id,
+    doc: id,
     thread: 1,
-    ref: id,
-    depth: id,
     at: id,
     kind: 1,
     type: 2,
@@ -24,8 +28,8 @@ function row(id: number, more: Partial<CandidateRow> = {}): CandidateRow {
 
 describe('a sketch', () => {
   it('says how often words occur', () => {
-    const sketch = makeSketch(['a', 'b', 'a', 'c', 'a', 'c']);
-    expect(sketch).toHaveLength(4);
+    const sketch = sketchOf('a', 'b', 'a', 'c', 'a', 'c');
+    expect(sketch.bytes).toHaveLength(4);
     expect(countIn(sketch, hash12('a'))).toBe(3);
     expect(countIn(sketch, hash12('c'))).toBe(2);
     expect(countIn(sketch, hash12('b'))).toBe(1);
@@ -33,8 +37,8 @@ describe('a sketch', () => {
 
   it('keeps the words that occur most often', () => {
     const words = Array.from({ length: 60 }, (_, n) => Array<string>(n + 2).fill(`w${n}`)).flat();
-    const sketch = makeSketch(words);
-    expect(sketch).toHaveLength(48);
+    const sketch = sketchOf(...words);
+    expect(sketch.bytes).toHaveLength(48);
     expect(countIn(sketch, hash12('w59'))).toBe(17);
     expect(countIn(sketch, hash12('w0'))).toBe(1);
   });
@@ -47,12 +51,12 @@ describe('pickRows', () => {
     );
 
   it('puts more occurrences and shorter texts first, and newer ones where they are equal', () => {
-    const often = row(1, { sketch: makeSketch(['word', 'word', 'word']) });
+    const often = row(1, { sketch: sketchOf('word', 'word', 'word') });
     expect(ids([row(4), row(3), row(2, { words: 100 }), often])).toEqual([1, 4, 3, 2]);
   });
 
   it('counts a document with several rows once, with the best of them', () => {
-    const rows = [row(3, { ref: 'x' }), row(2, { ref: 'x', words: 1 }), row(1)];
+    const rows = [row(3, { doc: 2 }), row(2, { doc: 2, words: 1 }), row(1)];
     expect(ids(rows)).toEqual([2, 1]);
     expect(pickRows(rows, { order: 'best', limit: 1, group: false }, basis)).toMatchObject({
       matches: 2,

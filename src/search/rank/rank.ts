@@ -1,5 +1,5 @@
 import type { Phrase, Term } from '../query/query.ts';
-import { countIn, hash12 } from './sketch.ts';
+import { countIn, hash12, type Sketch } from './sketch.ts';
 
 // BM25 over a bounded number of candidates. How often a word occurs in a document comes from its sketch. How many
 // documents have a word is estimated from the candidates' own stretch of the index, so no query counts the whole index.
@@ -12,7 +12,7 @@ export interface Candidate {
   readonly id: number;
   /** Parts in the document. */
   readonly words: number;
-  readonly sketch: Uint8Array;
+  readonly sketch: Sketch;
 }
 
 /** A leaf of the query with the share of documents that have it, from 0 to 1. */
@@ -50,7 +50,7 @@ export function makeScore(
 }
 
 /** A phrase occurs at most as often as the rarest of its words. */
-function leastCount(sketch: Uint8Array, hashes: readonly number[]): number {
+function leastCount(sketch: Sketch, hashes: readonly number[]): number {
   let least = Infinity;
   for (const hash of hashes) least = Math.min(least, countIn(sketch, hash));
   return least;

@@ -25,10 +25,17 @@ export function makeSketch(tokens: Iterable<string>): Uint8Array {
   return sketch;
 }
 
+/** A sketch among others: thousands of them are looked at for one query. */
+export interface Sketch {
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** How often a token occurs in a document that has it. */
-export function countIn(sketch: Uint8Array, hash: number): number {
-  for (let at = 0; at < sketch.length; at += 2) {
-    const entry = (sketch[at] ?? 0) | ((sketch[at + 1] ?? 0) << 8);
+export function countIn({ bytes, from, to }: Sketch, hash: number): number {
+  for (let at = from; at < to; at += 2) {
+    const entry = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
     if (entry >> 4 === hash) return (entry & 15) + 2;
   }
   return 1;

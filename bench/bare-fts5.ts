@@ -1,0 +1,72 @@
+import { Database } from '../src/base/sqlite.ts';
+
+// What one would write without Quipu: a contentless FTS5 table beside a table of texts, and a query that is bounded in
+// the same way: the newest matches, of which the best are shown.
+
+const CANDIDATES = 10_000;
+const SHOWN = 20;
+const BATCH = 2048;
+
+export class BareFts5 {
+  readonly #db: Database;
+  /** Time in the inserts of the index alone. */
+  insertMs = 0;
+
+  constructor(path: string) {
+    this.#db = new Database(path);
+    this.#db.pragma('journal_mode = WAL');
+    this.#db.pragma('synchronous = NORMAL');
+    this.#db.exec(`CREATE VIRTUAL TABLE bare USING fts5(text, content = '', tokenize = 'unicode61');
+      CREATE TABLE texts (id INTEGER PRIMARY KEY, words INTEGER NOT NULL, text TEXT NOT NULL);`);
+  }
+
+  /** `texts` come with what FTS5 is to index of each. */
+  fill(texts: Iterable<{ readonly text: string; readonly indexed: string }>): void {
+    let batch: { readonly text: string; readonly indexed: string }[] = [];
+    let id = 0;
+    const write = (): void => {
+      const keep = this.#db.prepare('INSERT INTO texts (id, words, text) VALUES (?, ?, ?)');
+      const index = this.#db.prepare('INSERT INTO bare (rowid, text) VALUES (?, ?)');
+      this.#db.transaction(() => {
+        for (const [at, { text }] of batch.entries()) {
+          keep.run(id + at + 1, text.split(' ').length, text);
+        }
+      }, 'immediate');
+      const began = performance.now();
+      this.#db.transaction(() => {
+        for (const [at, { indexed }] of batch.entries()) index.run(id + at + 1, indexed);
+      }, 'immediate');
+      this.insertMs += performance.now() - began;
+      id += batch.length;
+      batch = [];
+    };
+    for (const one of texts) {
+      batch.push(one);
+      if (batch.length >= BATCH) write();
+    }
+    if (batch.length > 0) write();
+  }
+
+  /** The first page, as a program would show it. Returns the number of hits. */
+  firstPage(match: string, word: string): number {
+    const rows = this.#db
+      .prepare(
+        `SELECT t.id, t.words FROM bare CROSS JOIN texts t ON t.id = bare.rowid
+         WHERE bare MATCH ? ORDER BY bare.rowid DESC LIMIT ${CANDIDATES}`,
+      )
+      .all(match) as { id: number; words: number }[];
+    const best = rows.toSorted((a, b) => a.words - b.words || b.id - a.id).slice(0, SHOWN);
+    const read = this.#db.prepare('SELECT text FROM texts WHERE id = ?');
+    let shown = 0;
+    for (const { id } of best) {
+      const { text = '' } = (read.get(id) as { text: string } | undefined) ?? {};
+      const at = text.toLowerCase().indexOf(word);
+      if (text.slice(Math.max(0, at - 80), at + 160) !== '') shown += 1;
+    }
+    return shown;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,165 @@
+import { createReadStream, createWriteStream, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { openStore } from '../../src/index.ts';
+import { BareFts5 } from '../bare-fts5.ts';
+import { percentile, timeEach } from '../figures.ts';
+import { SearchTexts, searchQueries, withPairs, type QueryClass } from '../search-texts.ts';
+import type { Result, Trial } from './workload.ts';
+
+const BATCH = 512;
+const CONTEXT_TURNS = 20_000;
+const APPENDS = 300;
+const ASKED = 60;
+const BUILD_MS = 600_000;
+
+/** Fills a store with `size` turns, and a file of JSON Lines with the same. */
+export async function searchFill(trial: Trial): Promise<Result> {
+  const texts = new SearchTexts();
+  const store = await openStore(join(trial.folder, 'store'), {
+    durability: 'unsafe',
+    search: false,
+  });
+  const lines = createWriteStream(join(trial.folder, 'texts.jsonl'));
+  let id = 0n;
+  let bytes = 0;
+  for (let done = 0; done < trial.size; done += BATCH) {
+    if (done % CONTEXT_TURNS < BATCH) ({ id } = await store.contexts.create());
+    const count = Math.min(BATCH, trial.size - done);
+    const turns = Array.from({ length: count }, () => ({
+      type: 'message',
+      payload: { role: 'assistant', content: texts.next() },
+    }));
+    await store.contexts.appendBatch(id, turns);
+    const text = turns.map(({ payload }) => `${JSON.stringify(payload)}\n`).join('');
+    for (const { payload } of turns) bytes += Buffer.byteLength(payload.content);
+    if (!lines.write(text)) await once(lines, 'drain');
+  }
+  lines.end();
+  await once(lines, 'close');
+  await store.close();
+  return { bytes };
+}
+
+/** Indexes what `searchFill` made, and asks; the same with a bare table. */
+export async function search(trial: Trial): Promise<Result> {
+  const place = join(trial.folder, 'store');
+  const bytes = textBytes(trial.size);
+  const built = await build(place);
+  const indexBytes = sizeOf(join(place, 'search.db')) + sizeOf(join(place, 'search.db-wal'));
+  const store = await openStore(place);
+  await store.search('warm up', { waitMs: BUILD_MS });
+  const asked = await askAll((query) => store.search(query, { waitMs: BUILD_MS, timeMs: 10_000 }));
+  const rssBytes = process.memoryUsage.rss() - built.rssBefore;
+  await store.close();
+  const bare = new BareFts5(join(trial.folder, 'bare.db'));
+  bare.fill(bareTexts(trial.size));
+  const compared = await askAll(async (_, match, word) => bare.firstPage(match, word));
+  bare.close();
+  const scanMs = await scan(join(trial.folder, 'texts.jsonl'), new SearchTexts().wordOf(39_000));
+  return {
+    bytes,
+    indexBytes,
+    indexMs: built.indexMs,
+    bareInsertMs: bare.insertMs,
+    quietMs: built.quietMs,
+    busyMs: built.busyMs,
+    builtRssBytes: built.rssBytes,
+    rssBytes,
+    scanMs,
+    ...named(asked, ''),
+    ...named(compared, 'bare-'),
+  };
+}
+
+/** Builds the index while somebody appends. */
+async function build(place: string): Promise<{
+  indexMs: number;
+  quietMs: number;
+  busyMs: number;
+  rssBefore: number;
+  rssBytes: number;
+}> {
+  const store = await openStore(place);
+  const { id } = await store.contexts.create();
+  const append = (): Promise<unknown> => store.contexts.append(id, { type: 'note', payload: 'ab' });
+  await timeEach(APPENDS, append);
+  const quietMs = percentile(await timeEach(APPENDS, append), 0.5);
+  const rssBefore = process.memoryUsage.rss();
+  let rss = rssBefore;
+  const watching = setInterval(() => (rss = Math.max(rss, process.memoryUsage.rss())), 50);
+  const began = performance.now();
+  let isBuilt = false;
+  const building = store.search('warm up', { waitMs: BUILD_MS }).then(({ index }) => {
+    if (!index.upToDate) throw new Error('the index was not built in time');
+    isBuilt = true;
+    return performance.now() - began;
+  });
+  const busy = await appendUntil(append, () => isBuilt);
+  const indexMs = await building;
+  clearInterval(watching);
+  await store.close();
+  return { indexMs, quietMs, busyMs: busy, rssBefore, rssBytes: rss - rssBefore };
+}
+
+async function appendUntil(append: () => Promise<unknown>, isOver: () => boolean): Promise<number> {
+  const taken: number[] = [];
+  while (!isOver() && taken.length < APPENDS) taken.push(...(await timeEach(1, append)));
+  return percentile(taken, 0.5);
+}
+
+async function askAll(
+  ask: (query: string, match: string, word: string) => Promise<unknown>,
+): Promise<Record<QueryClass, number[]>> {
+  const found = {} as Record<QueryClass, number[]>;
+  for (const [name, queries] of Object.entries(searchQueries(new SearchTexts()))) {
+    let at = 0;
+    const one = async (): Promise<void> => {
+      const { query = '', match = '' } = queries[at % queries.length] ?? {};
+      at += 1;
+      await ask(query, match, query.replaceAll(/["*]/g, ''));
+    };
+    await timeEach(queries.length, one);
+    found[name as QueryClass] = await timeEach(ASKED, one);
+  }
+  return found;
+}
+
+function named(times: Record<QueryClass, number[]>, prefix: string): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(times).flatMap(([name, taken]) => [
+      [`${prefix}${name}-p50Ms`, percentile(taken, 0.5)],
+      [`${prefix}${name}-p99Ms`, percentile(taken, 0.99)],
+    ]),
+  );
+}
+
+function* bareTexts(count: number): Generator<{ text: string; indexed: string }> {
+  const texts = new SearchTexts();
+  for (let n = 0; n < count; n += 1) {
+    const text = texts.next();
+    yield { text, indexed: withPairs(text) };
+  }
+}
+
+function textBytes(count: number): number {
+  const texts = new SearchTexts();
+  let bytes = 0;
+  for (let n = 0; n < count; n += 1) bytes += Buffer.byteLength(texts.next());
+  return bytes;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Looks for a word in every line, as `grep` does. */
+async function scan(path: string, word: string): Promise<number> {
+  const began = performance.now();
+  let found = 0;
+  for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    if ((piece as Buffer).includes(word)) found += 1;
+  }
+  if (found === 0) throw new Error('the file does not have what was written to it');
+  return performance.now() - began;
+}

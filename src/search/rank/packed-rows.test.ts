@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { Sketch } from './sketch.ts';
+import { packedColumns, unpackRows } from './packed-rows.ts';
+
+describe('packed rows', () => {
+  it('have the columns that a request needs', () => {
+    const wish = { order: 'best', group: false, facets: false } as const;
+    expect(packedColumns(wish)).toEqual(['id', 'piece', 'words']);
+    expect(packedColumns({ ...wish, order: 'newest', group: true })).toEqual([
+      'id',
+      'piece',
+      'words',
+      'at',
+      'thread',
+    ]);
+    expect(packedColumns({ ...wish, facets: true })).toHaveLength(7);
+  });
+
+  it('are taken apart again', () => {
+    const rows = unpackRows('12 2 100 -5 0FA0b1,9 0 7 1700000000000 ', [
+      'id',
+      'piece',
+      'words',
+      'at',
+    ]);
+    const bytes = rows[0]?.sketch.bytes ?? new Uint8Array();
+    expect(bytes.slice(0, 3)).toEqual(Uint8Array.of(0x0f, 0xa0, 0xb1));
+    const sketch = (from: number, to: number): Sketch => ({ bytes, from, to });
+    const none = { thread: 0, kind: 0, type: 0, model: 0 };
+    expect(rows).toEqual([
+      { ...none, id: 12, doc: 10, words: 100, at: -5, sketch: sketch(0, 3) },
+      { ...none, id: 9, doc: 9, words: 7, at: 1_700_000_000_000, sketch: sketch(3, 3) },
+    ]);
+    expect(unpackRows('', ['id'])).toEqual([]);
+  });
+});
