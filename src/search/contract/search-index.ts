@@ -129,6 +129,8 @@ export interface HoldWish {
 }
 
 export interface Held {
+  /** The last commit before this moment, where others than this process commit. Undefined: it heard of all. */
+  readonly seq?: number;
   /** True when the index was begun again since this process held it: everything must be looked at. */
   readonly isNew: boolean;
   /** True when an erasure of another process waits: the work may stop at any page, and goes on later. */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { Engine, Progress } from '../../engine/engine.ts';
@@ -19,6 +19,9 @@ const PAGE_CHARS = 2_097_152;
 /** A round begins this long after a commit, so that a busy writer costs one round for many commits. */
 const PAUSE_MS = 100;
 const RETRY_MS = 5000;
+/** News of a commit come within milliseconds. After this time everything is looked at instead. */
+const HEAR_MS = 3000;
+const HEAR_AGAIN_MS = 5;
 /** Words that left the index leave its bytes when it has been quiet for this long. */
 const PURGE_MS = 2000;
 
@@ -45,6 +48,10 @@ export class Indexer {
   #next: Promise<boolean> | undefined;
   /** Callers that wait for the next round because of an erasure. */
   #urgent = 0;
+  /** The newest commit that sources were told of. */
+  #heard = 0;
+  /** True when sources look everywhere the next time. */
+  #isMissed = true;
   #left = false;
   /** True when the last round stopped for an erasure of another process. */
   #wasCut = false;
@@ -61,11 +68,12 @@ export class Indexer {
     if (this.#stop !== undefined || this.#closing.signal.aborted) return;
     const { engine, sources } = this.#parts;
     const hear = (change: Change): void => {
+      this.#heard = Math.max(this.#heard, change.seq);
       for (const source of sources) source.hear(change);
       this.#wake(PAUSE_MS);
     };
     const miss = (): void => {
-      for (const source of sources) source.miss();
+      this.missAll();
       this.#wake(PAUSE_MS);
     };
     this.#stop = engine.subscribe(hear, miss);
@@ -75,6 +83,7 @@ export class Indexer {
   /** Tells the sources that anything may have changed. */
   missAll(): void {
     for (const source of this.#parts.sources) source.miss();
+    this.#isMissed = true;
   }
 
   /** Resolves after a round that began after this call, or after `waitMs`. */
@@ -187,6 +196,7 @@ export class Indexer {
   async #run(held: Held): Promise<boolean> {
     this.#wasCut = false;
     if (held.isNew) this.missAll();
+    if (held.seq !== undefined) await this.#hearUpTo(held.seq);
     for (const source of this.#parts.sources) {
       if (this.#closing.signal.aborted) return false;
       try {
@@ -207,6 +217,17 @@ export class Indexer {
       this.#purging.unref();
     }
     return true;
+  }
+
+  /** Sources know from commits where to look, and the caller's own may be on the way still. */
+  async #hearUpTo(seq: number): Promise<void> {
+    const until = performance.now() + HEAR_MS;
+    while (this.#heard < seq && !this.#isMissed && !this.#closing.signal.aborted) {
+      if (performance.now() > until) this.missAll();
+      else await sleep(HEAR_AGAIN_MS);
+    }
+    this.#heard = Math.max(this.#heard, seq);
+    this.#isMissed = false;
   }
 
   async #read(source: TextSource, held: Held): Promise<void> {

@@ -92,6 +92,7 @@ export class PostgresIndex implements KeptIndex {
       this.#generation = lease.generation;
       this.#lease = lease;
       const isDone = await work({
+        seq: lease.seq,
         isNew,
         get isWanted() {
           return lease.isWanted && !wish.isUrgent();
