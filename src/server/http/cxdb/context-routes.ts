@@ -293,7 +293,9 @@ class Family {
       const parent = numberOf(one.facts.provenance?.['parent_context_id']);
       if (parent === undefined || parent < 1) continue;
       const id = toContextId(parent);
-      this.#children.set(id, [...(this.#children.get(id) ?? []), one]);
+      const siblings = this.#children.get(id);
+      if (siblings === undefined) this.#children.set(id, [one]);
+      else siblings.push(one);
     }
   }
 
