@@ -47,9 +47,10 @@ async function serveDemo(): Promise<HttpRig & { views: readonly (readonly [strin
 }
 
 describe('every view', () => {
-  it('shows what is there, in light and dark, without a violation', async () => {
-    const { url, views } = await serveDemo();
-    for (const colorScheme of ['light', 'dark'] as const) {
+  it.each(['light', 'dark'] as const)(
+    'shows what is there in %s, without a violation',
+    async (colorScheme) => {
+      const { url, views } = await serveDemo();
       const seen = await look(url, { colorScheme });
       for (const [path, text] of views) {
         await seen.page.goto(url + path);
@@ -67,8 +68,8 @@ describe('every view', () => {
         expect(violations, `${path} ${colorScheme}`).toEqual([]);
       }
       expect(seen.problems).toEqual([]);
-    }
-  });
+    },
+  );
 
   it('fits on a narrow screen', async () => {
     const { url, views } = await serveDemo();
