@@ -21,6 +21,14 @@ describe.each(guide)('%s', (document) => {
   });
 });
 
+it('the index of the guide leads to each of its pages', () => {
+  const index = readProject('docs/guide/index.md');
+  const pages = guide
+    .map((file) => file.replace('docs/guide/', ''))
+    .filter((page) => page !== 'index.md');
+  expect(pages.filter((page) => !index.includes(`](${page})`))).toEqual([]);
+});
+
 describe('proseProblems', () => {
   const words = (count: number): string => `${'W '.repeat(count - 1)}end.`;
 
