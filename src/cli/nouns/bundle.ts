@@ -1,6 +1,8 @@
 import type { QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { parseCount } from '../kit/parse.ts';
+import { toTable, toTime } from '../kit/text.ts';
+import { findBundle } from './short-hash.ts';
 import { SESSION_OPTION, readGivenText, reportRun, watchRun } from './workflow-output.ts';
 import type { RunningOptions } from './workflow-output.ts';
 import { argument, option } from '../kit/verb.ts';
@@ -42,8 +44,27 @@ const rollback: QuipuVerb = {
   ],
   async run(io, name: string, { to }: { readonly to?: string }) {
     await using store = await io.openStore();
-    const bundle = await store.workflows.bundles.rollback(name, to);
+    const target = to === undefined ? undefined : await findBundle(store, name, to);
+    const bundle = await store.workflows.bundles.rollback(name, target);
     await io.print(bundle, () => `${bundle.hash}\n`);
+  },
+};
+
+const history: QuipuVerb = {
+  name: 'history',
+  summary: 'List the bundles that a name has had, oldest first.',
+  examples: ['quipu workflow history solve-issue'],
+  takes: [argument('<workflow>', 'the name')],
+  async run(io, name: string) {
+    const { shell } = io;
+    await using store = await io.openStore();
+    const versions = await store.workflows.bundles.history(name);
+    if (io.json) {
+      for (const version of versions) await io.printJson(version);
+      return;
+    }
+    const rows = versions.map(({ hash, since }) => [toTime(since), hash]);
+    await shell.out(toTable(['SINCE', 'BUNDLE'], rows));
   },
 };
 
@@ -124,4 +145,4 @@ const kill: QuipuVerb = {
   },
 };
 
-export const bundleVerbs: readonly QuipuVerb[] = [add, rollback, run, resume, pause, kill];
+export const bundleVerbs: readonly QuipuVerb[] = [add, history, rollback, run, resume, pause, kill];

@@ -133,3 +133,46 @@ describe('bundles from the command line', () => {
     expect(told.code).toBe(0);
   });
 });
+
+describe('a hash that was printed short', () => {
+  it('is taken where a step is wanted', async () => {
+    using rig = new CliRig();
+    const id = await start(rig);
+    for (const content of ['one', 'two', 'three']) {
+      await workflow(rig, 'step', id, '--role', 'r', '--content', content);
+    }
+    const { out } = await workflow(rig, 'show', id);
+    const shorts = Array.from(out.matchAll(/^([0-9a-f]{12})  /gm), ([, short = '']) => short);
+    expect(shorts).toHaveLength(3);
+    const [, two = '', three = ''] = shorts;
+    const before = await workflow(rig, 'show', id, '--before', three);
+    expect(before.out).toContain('r  two\n');
+    expect(before.out).not.toContain('r  three\n');
+    const fork = (await workflow(rig, 'fork', id, '--at', two)).out.trimEnd();
+    expect((await workflow(rig, 'show', fork)).out).not.toContain('r  three\n');
+    const expected = ['--expected-head', three, '--role', 'r', '--content', 'four'];
+    expect(await workflow(rig, 'step', id, ...expected)).toMatchObject({ code: 0 });
+    // Nothing begins like this: what is no hash is a role.
+    expect(await workflow(rig, 'fork', id, '--at', 'facade')).toMatchObject({ code: 1 });
+    expect(await workflow(rig, 'show', id, '--before', 'zz')).toMatchObject({ code: 2 });
+  });
+
+  it('is taken where a bundle is wanted, and refused when it fits several', async () => {
+    using rig = new CliRig();
+    for (const n of [1, 2]) {
+      writeFileSync(join(rig.cwd, 'two.mjs'), `${SOURCE}\n// ${n}\n`);
+      await workflow(rig, 'add', 'two.mjs');
+    }
+    const { out } = await workflow(rig, 'history', 'two', '--json');
+    const [first = ''] = out.split('\n').map((line) => /[0-9a-f]{64}/.exec(line)?.[0] ?? '');
+    expect((await workflow(rig, 'rollback', 'two', '--to', first.slice(0, 12))).out).toBe(
+      `${first}\n`,
+    );
+    const create = ['create', 'two', '--prompt', 'p', '--bundle'];
+    expect(await workflow(rig, ...create, first.slice(0, 12))).toMatchObject({ code: 0 });
+    expect(await workflow(rig, ...create, '0123456789ab')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('two never stood for a bundle 0123456789ab') as string,
+    });
+  });
+});

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../workflow/home/check-input.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseJson, parseTime } from '../kit/parse.ts';
 import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
+import { findBundle, findStep } from './short-hash.ts';
 import { isThread, readGivenText, toStepLine, toThreadTable } from './workflow-output.ts';
 import { argument, option, required } from '../kit/verb.ts';
 
@@ -121,7 +122,10 @@ async function showThread(
   const shown =
     options.context === true
       ? await workflows.context(id)
-      : await workflows.steps(id, { limit, ...(before !== undefined && { before }) });
+      : await workflows.steps(id, {
+          limit,
+          ...(before !== undefined && { before: await findStep(store, id, before) }),
+        });
   if (io.json) {
     await io.printJson({ ...thread, ...shown });
     return;
@@ -181,24 +185,6 @@ const rm: QuipuVerb = {
   },
 };
 
-const history: QuipuVerb = {
-  name: 'history',
-  summary: 'List the bundles that a name has had, oldest first.',
-  examples: ['quipu workflow history solve-issue'],
-  takes: [argument('<workflow>', 'the name')],
-  async run(io, name: string) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const versions = await store.workflows.bundles.history(name);
-    if (io.json) {
-      for (const version of versions) await io.printJson(version);
-      return;
-    }
-    const rows = versions.map(({ hash, since }) => [toTime(since), hash]);
-    await shell.out(toTable(['SINCE', 'BUNDLE'], rows));
-  },
-};
-
 const fork: QuipuVerb = {
   name: 'fork',
   summary: 'Create a thread that continues from a step, and print its id.',
@@ -216,7 +202,8 @@ const fork: QuipuVerb = {
   ],
   async run(io, id: string, { at }: { readonly at?: string }) {
     await using store = await io.openStore();
-    const thread = await store.workflows.fork(id, at === undefined ? {} : { at: toPlace(at) });
+    const place = at === undefined ? undefined : toPlace(await findStep(store, id, at));
+    const thread = await store.workflows.fork(id, place === undefined ? {} : { at: place });
     await io.print(thread, () => `${thread.id}\n`);
   },
 };
@@ -271,7 +258,8 @@ const follow: QuipuVerb = {
     const { shell } = io;
     await using store = await io.openStore();
     const signal = shell.catchInterrupt();
-    const options = { signal, ...(after !== undefined && { after }) };
+    const from = after === undefined ? {} : { after: await findStep(store, id, after) };
+    const options = { signal, ...from };
     for await (const step of store.workflows.live(id, options)) {
       await io.print(step, toStepLine);
     }
@@ -309,7 +297,9 @@ const create: QuipuVerb = {
     const thread = await store.workflows.start({
       name,
       prompt,
-      ...(bundle !== undefined && { bundle: toHash(bundle, 'bundle') }),
+      ...(bundle !== undefined && {
+        bundle: toHash(await findBundle(store, name, bundle), 'bundle'),
+      }),
       ...(maxRounds !== undefined && { maxRounds }),
     });
     await io.print(thread, () => `${thread.id}\n`);
@@ -352,7 +342,9 @@ const step: QuipuVerb = {
       content,
       ...(meta !== undefined && { meta }),
       ...(ref !== undefined && { refs: ref }),
-      ...(expectedHead !== undefined && { expectedHead: toHash(expectedHead, 'head') }),
+      ...(expectedHead !== undefined && {
+        expectedHead: toHash(await findStep(store, id, expectedHead), 'head'),
+      }),
     });
     await io.print(step, () => `${step.hash}\n`);
   },
@@ -389,7 +381,6 @@ export const workflowVerbs: readonly QuipuVerb[] = [
   list,
   show,
   rm,
-  history,
   fork,
   compact,
   follow,
