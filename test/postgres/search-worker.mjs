@@ -1,9 +1,9 @@
 // Appends and searches, until it is killed.
-//   search-worker.mjs <address> <word>
+//   search-worker.mjs <store> <word>
 import { openStore } from '../../dist/index.js';
 
 const [url, word] = process.argv.slice(2);
-const store = await openStore(url, { connections: 4 });
+const store = await openStore(url);
 const { id } = await store.contexts.create();
 for (let n = 0; ; n += 20) {
   const turns = Array.from({ length: 20 }, (_, at) => ({
