@@ -328,7 +328,6 @@ class ThreadsTest(LiveTest):
         with self.assertRaises(quipudb.NotFoundError):
             queue.pop("nobody", last_event_id=0)
 
-    @unittest.skipIf(STORE is not None, "search has an index on folders alone")
     def test_search(self):
         word = f"w{uuid.uuid4().hex}"
         talk = self.contexts.create()
