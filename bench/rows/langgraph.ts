@@ -3,12 +3,14 @@ import { ms, times } from './finding.ts';
 import type { Row, RowResult } from './finding.ts';
 
 const BYTES_MAX = 3e6;
+/** 400 messages of this size are 400 KB. */
+const payloadBytes = 1000;
 
 export const langgraphRow: Row = {
   name: 'langgraph',
   about: 'checkpoints of LangGraph with a growing state, beside its SQLite and PostgreSQL savers',
   async run(bench: Bench): Promise<RowResult> {
-    const { langgraphTurns: size, payloadBytes } = bench.sizes;
+    const { langgraphTurns: size } = bench.sizes;
     const found = await bench.inTurn(['langgraph'], { size, payloadBytes });
     const { quipuBytes = 0, quipuGrownBytes = 0, sqliteBytes = 0, postgresBytes = 0 } = found;
     const {
