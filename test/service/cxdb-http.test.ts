@@ -56,7 +56,53 @@ const create = async (rig: HttpRig, tag?: string): Promise<string> => {
   return (await json<{ context_id: string }>(made, 201)).context_id;
 };
 
+it('answers a search shortly, however long the titles are that first turns give', async () => {
+  const rig = await serveHttp();
+  const context = await create(rig);
+  const title = 'A'.repeat(900_000);
+  const { turn_id: base } = await append(rig, context, { 30: { 2: title, 10: { 1: 1 } } });
+  for (let n = 0; n < 20; n += 1) {
+    await rig.send('POST', '/v1/contexts/fork', { base_turn_id: base });
+  }
+  const query = encodeURIComponent(Array.from({ length: 200 }, () => 'title ~= "b"').join(' OR '));
+  const none = await json<List>(rig.send('GET', `/v1/contexts/search?q=${query}`));
+  expect(none.total_count).toBe(0);
+  const answer = await rig.send('GET', '/v1/contexts/search?q=id%20%3E%200');
+  const text = await answer.text();
+  expect(text.length).toBeLessThan(100_000);
+  expect((JSON.parse(text) as List).total_count).toBe(21);
+  const children = await json<{ count: number }>(
+    rig.send('GET', '/v1/contexts/1/children?recursive=1'),
+  );
+  expect(children.count).toBe(21);
+});
+
 describe('the registry', () => {
+  it('takes a bounded number of versions of a type, and goes on answering', async () => {
+    const rig = await serveHttp();
+    const put = async (id: string, from: number): Promise<number> => {
+      const numbers = Array.from({ length: 1000 }, (_, index) => [from + index, {}]);
+      const versions = Object.fromEntries(numbers) as object;
+      const bundle = { registry_version: 1, bundle_id: id, types: { [TYPE]: { versions } } };
+      return (await rig.send('PUT', `/v1/registry/bundles/${id}`, bundle)).status;
+    };
+    expect(await put('a', 1)).toBe(201);
+    expect(await put('b', 1001)).toBe(422);
+    const { types } = await json<{ types: object[] }>(rig.get('/v1/registry/types'));
+    expect(types).toEqual([{ type_id: TYPE, latest_version: 1000, bundle_id: 'a' }]);
+  });
+
+  it('takes a bounded number of bytes', async () => {
+    const rig = await serveHttp();
+    const statuses = new Set<number>();
+    for (let n = 0; n < 9; n += 1) {
+      const id = `large-${n}`;
+      const bundle = { registry_version: 1, bundle_id: id, note: 'x'.repeat(1_000_000) };
+      statuses.add((await rig.send('PUT', `/v1/registry/bundles/${id}`, bundle)).status);
+    }
+    expect([...statuses]).toEqual([201, 422]);
+  });
+
   it('takes a bundle once, and shows it by id, type and renderer', async () => {
     const rig = await serveHttp();
     expect((await rig.get(`/v1/registry/types/${TYPE}/versions/1`)).status).toBe(404);

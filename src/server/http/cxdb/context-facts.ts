@@ -15,6 +15,9 @@ import type { ContextRow } from '../../../engine/rows.ts';
 const PAYLOAD_BYTES_MAX = 1024 * 1024;
 const CACHE_BYTES = 8 * 1024 * 1024;
 const STEP = 256;
+/** Whoever writes a first turn chooses what stands there, and every search looks at it. */
+const TEXT_CHARS_MAX = 512;
+const TEXTS_MAX = 32;
 
 export interface ContextFacts {
   readonly tag?: string | undefined;
@@ -66,10 +69,14 @@ const known = new LruCache<Hash, ContextFacts>(CACHE_BYTES, (facts) =>
   Math.max(64, JSON.stringify(facts).length * 2),
 );
 
-/** The contexts with what is said about them: by their first turn, or else by themselves. */
+/**
+ * The contexts with what is said about them: by their first turn, or else by themselves. `others` is called between
+ * them, and lets other requests have their turn.
+ */
 export async function describeContexts(
   engine: Engine,
   rows: readonly ContextRow[],
+  others: () => Promise<void> = async () => undefined,
 ): Promise<DescribedContext[]> {
   const described: DescribedContext[] = [];
   for (let at = 0; at < rows.length; at += STEP) {
@@ -83,6 +90,7 @@ export async function describeContexts(
       const root = roots[index];
       const view = root && views.get(root.id);
       const facts = view === undefined ? NOTHING : await factsOf(engine, view);
+      await others();
       described.push({ row, facts: withOwn(row, facts) });
     }
   }
@@ -116,7 +124,7 @@ async function factsOf(engine: Engine, view: TurnView): Promise<ContextFacts> {
   }
 }
 
-/** Pure: what a first payload says about its context. */
+/** Pure: what a first payload says about its context. Long texts are cut, and long lists end. */
 export function readFacts(payload: unknown): ContextFacts {
   const about = fieldOf(payload, 30, 'context_metadata');
   const labels = fieldOf(about, 3, 'labels');
@@ -124,7 +132,9 @@ export function readFacts(payload: unknown): ContextFacts {
   return {
     tag: textOf(fieldOf(about, 1, 'client_tag')),
     title: textOf(fieldOf(about, 2, 'title')),
-    labels: Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : undefined,
+    labels: Array.isArray(labels)
+      ? labels.slice(0, TEXTS_MAX).flatMap((label) => textOf(label) ?? [])
+      : undefined,
     provenance,
   };
 }
@@ -133,22 +143,22 @@ function readProvenance(value: unknown): Provenance | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const entries = Object.entries(PROVENANCE).flatMap(([number, name]) => {
     const field = fieldOf(value, Number(number), name);
-    const shown = name === 'env' ? textsOf(field) : field;
-    const fits = typeof shown === 'string' || Number.isSafeInteger(shown) || isTexts(shown);
-    return fits ? [[name, shown]] : [];
+    const shown =
+      name === 'env' ? textsOf(field) : Number.isSafeInteger(field) ? field : cut(field);
+    return shown === undefined ? [] : [[name, shown]];
   });
   return Object.fromEntries(entries) as Provenance;
 }
 
 function textsOf(value: unknown): Record<string, string> | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
+  const entries = Object.entries(value).slice(0, TEXTS_MAX);
   return Object.fromEntries(
-    Object.entries(value).filter(([, one]) => typeof one === 'string'),
+    entries.flatMap(([name, one]) => {
+      const text = cut(one);
+      return text === undefined ? [] : [[cut(name), text]];
+    }),
   ) as Record<string, string>;
-}
-
-function isTexts(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function fieldOf(value: unknown, number: number, name: string): unknown {
@@ -158,7 +168,14 @@ function fieldOf(value: unknown, number: number, name: string): unknown {
 }
 
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return value === '' ? undefined : cut(value);
+}
+
+function cut(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (value.length <= TEXT_CHARS_MAX) return value;
+  // A slice of a long text keeps all of it in memory. This is a text of its own.
+  return Buffer.from(value.slice(0, TEXT_CHARS_MAX)).toString();
 }
 
 /** What the context was given when it was made, where its first turn is silent. */

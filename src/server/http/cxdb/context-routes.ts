@@ -14,10 +14,13 @@ import type { CqlContext } from './cql.ts';
 import { lenientCount, lenientFlag } from './face.ts';
 
 // Contexts in cxdb's words. Its server keeps what first turns say in memory. This one reads them, with a cache, and so
-// looks at a bounded number of contexts, the most recently used ones, for a bounded time.
+// looks at a bounded number of contexts, the most recently used ones, for a bounded time, and lets others have their
+// turn meanwhile.
 
 const SCAN_MAX = 20_000;
 const SCAN_MS_MAX = 5000;
+/** What first turns say is held until the answer is made. */
+const SCAN_CHARS_MAX = 16 * 1024 * 1024;
 const STEP = 500;
 const LIMIT_MAX = 1000;
 
@@ -174,6 +177,7 @@ async function scan(
   const found: DescribedContext[] = [];
   const seen = new Set<ContextId>();
   let total = 0;
+  let chars = 0;
   let cursor: string | undefined;
   do {
     const limit = Math.max(1, Math.min(STEP, most - found.length));
@@ -183,9 +187,12 @@ async function scan(
     // A context that moved between two pages is on both.
     const fresh = list.rows.filter(({ id }) => !seen.has(id));
     for (const { id } of fresh) seen.add(id);
-    found.push(...(await describeContexts(engine, fresh)));
+    const described = await describeContexts(engine, fresh, () => service.turns.next());
+    found.push(...described);
+    chars += JSON.stringify(described.map(({ facts }) => facts)).length;
     ({ cursor } = list);
-  } while (cursor !== undefined && found.length < most && Date.now() < endsAt && !signal.aborted);
+    if (signal.aborted || chars > SCAN_CHARS_MAX || Date.now() > endsAt) break;
+  } while (cursor !== undefined && found.length < most);
   return { found: found.slice(0, most), total };
 }
 
@@ -201,7 +208,14 @@ async function search(q: string, limit: number, request: HttpRequest): Promise<R
     return jsonReply({ error: message, error_type: kind, position, field }, { status: 400 });
   }
   const { found, total } = await scan(request);
-  const wanted = found.filter((one) => matches(toCql(one)));
+  const wanted: DescribedContext[] = [];
+  let searched = 0;
+  for (const one of found) {
+    if (request.signal.aborted || Date.now() > begunAt + 2 * SCAN_MS_MAX) break;
+    if (matches(toCql(one))) wanted.push(one);
+    searched += 1;
+    await request.service.turns.next();
+  }
   wanted.sort((a, b) => (a.row.id < b.row.id ? 1 : -1));
   const options = { include_provenance: false, include_lineage: false };
   const family = new Family([]);
@@ -210,7 +224,7 @@ async function search(q: string, limit: number, request: HttpRequest): Promise<R
     total_count: wanted.length,
     elapsed_ms: Date.now() - begunAt,
     query: q,
-    ...(found.length < total && { searched: found.length, of: total }),
+    ...(searched < total && { searched, of: total }),
   });
 }
 
@@ -307,11 +321,13 @@ class Family {
   /** Children and theirs; each once, also when contexts name each other. */
   below(id: ContextId): readonly DescribedContext[] {
     const found = new Map<ContextId, DescribedContext>();
-    const waiting = [...this.childrenOf(id)];
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      if (found.has(one.row.id)) continue;
-      found.set(one.row.id, one);
-      waiting.push(...this.childrenOf(one.row.id));
+    const waiting = [this.childrenOf(id)];
+    for (let some = waiting.pop(); some !== undefined; some = waiting.pop()) {
+      for (const one of some) {
+        if (found.has(one.row.id)) continue;
+        found.set(one.row.id, one);
+        waiting.push(this.childrenOf(one.row.id));
+      }
     }
     return [...found.values()].toSorted((a, b) => (a.row.id < b.row.id ? 1 : -1));
   }

@@ -1,4 +1,3 @@
-import { latestOf } from './type-bundle.ts';
 import type { FieldSpec, Registry, TypeSpec } from './type-bundle.ts';
 
 // A payload with numbered fields as JSON with names, by the types that clients have published. The functions are pure,
@@ -121,7 +120,7 @@ class Renderer {
   }
 
   #ref(value: unknown, type: string): unknown {
-    const spec = latestOf(this.#registry.types, type);
+    const spec = this.#registry.latest.get(type);
     const found = spec && project(value, spec, this.#registry, this.#options);
     if (found === undefined) return this.any(value);
     const { data, unknown } = found;

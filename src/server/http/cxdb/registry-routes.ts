@@ -5,7 +5,6 @@ import { decodeUtf8 } from '../../../base/text.ts';
 import { parseJson, readBody } from '../exchange/read-body.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
-import { latestOf } from './type-bundle.ts';
 import type { TypeSpec } from './type-bundle.ts';
 import { putBundle, readBundle, readRegistry } from './type-registry.ts';
 
@@ -81,13 +80,14 @@ export const registryRoutes: readonly Route[] = [
       example: { types: [{ type_id: 'com.example.Message', latest_version: 2, bundle_id: 'b' }] },
     },
     async run({ request }) {
-      const { types } = await readRegistry(request.service.served.engine);
-      const latest = [...types.keys()].toSorted().flatMap((type) => {
-        const spec = latestOf(types, type);
-        if (spec === undefined) return [];
-        return [{ type_id: type, latest_version: spec.version, bundle_id: spec.bundle }];
-      });
-      return jsonReply({ types: latest });
+      const { latest } = await readRegistry(request.service.served.engine);
+      const types = [...latest].map(([type, { version, bundle }]) => ({
+        type_id: type,
+        latest_version: version,
+        bundle_id: bundle,
+      }));
+      types.sort((a, b) => (a.type_id < b.type_id ? -1 : 1));
+      return jsonReply({ types });
     },
   }),
   defineRoute({
@@ -123,8 +123,8 @@ export const registryRoutes: readonly Route[] = [
       example: { renderers: { 'com.example.Message': { esm_url: 'builtin:Message' } } },
     },
     async run({ request }) {
-      const { types } = await readRegistry(request.service.served.engine);
-      const shown = [...types.keys()].map((type) => [type, latestOf(types, type)?.renderer]);
+      const { latest } = await readRegistry(request.service.served.engine);
+      const shown = [...latest].map(([type, { renderer }]) => [type, renderer]);
       const renderers = Object.fromEntries(shown.filter(([, one]) => one !== undefined)) as object;
       return jsonReply({ renderers });
     },

@@ -23,7 +23,6 @@ import { contextId } from '../exchange/schemas.ts';
 import { lenientCount, lenientFlag } from './face.ts';
 import { project } from './project.ts';
 import type { RenderOptions } from './project.ts';
-import { latestOf } from './type-bundle.ts';
 import type { Registry, TypeSpec } from './type-bundle.ts';
 import { readRegistry } from './type-registry.ts';
 
@@ -145,11 +144,11 @@ function asked(
   type: string,
   version: number,
   query: TurnsQuery,
-  { types }: Registry,
+  { types, latest }: Registry,
 ): TypeSpec | undefined {
   switch (query.type_hint_mode) {
     case 'latest':
-      return latestOf(types, type);
+      return latest.get(type);
     case 'explicit': {
       const { as_type_id: id, as_type_version: wanted } = query;
       if (id === undefined) throw invalid('as_type_id', 'is needed to show turns as another type');

@@ -9,6 +9,7 @@ import { checkInput } from '../exchange/http-error.ts';
 // - A tag of a type keeps its kind of value over all versions, so that old payloads stay readable.
 
 const TYPES_MAX = 10_000;
+const VERSIONS_MAX = 1000;
 const FIELDS_MAX = 1000;
 const shortText = z.string().min(1).max(512);
 
@@ -94,12 +95,19 @@ export type TypeSpecs = ReadonlyMap<string, ReadonlyMap<number, TypeSpec>>;
 
 export interface Registry {
   readonly types: TypeSpecs;
+  /** The greatest version of each type. */
+  readonly latest: ReadonlyMap<string, TypeSpec>;
   readonly enums: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** Ids of bundles, in the order in which they came. */
   readonly bundles: readonly string[];
 }
 
-export const NO_TYPES: Registry = { types: new Map(), enums: new Map(), bundles: [] };
+export const NO_TYPES: Registry = {
+  types: new Map(),
+  latest: new Map(),
+  enums: new Map(),
+  bundles: [],
+};
 
 /** Throws INVALID for anything that is no bundle. */
 export function parseBundle(value: unknown): TypeBundle {
@@ -116,13 +124,18 @@ export function mergeBundle(registry: Registry, bundle: TypeBundle): Registry {
     enums.set(name, labels);
   }
   const types = new Map(registry.types);
+  const latest = new Map(registry.latest);
   for (const [type, { versions }] of Object.entries(bundle.types)) {
-    types.set(type, mergeType(type, types.get(type) ?? new Map(), { id, versions }));
+    const merged = mergeType(type, types.get(type) ?? new Map(), { id, versions });
+    types.set(type, merged);
+    for (const spec of merged.values()) {
+      if (spec.version >= (latest.get(type)?.version ?? 0)) latest.set(type, spec);
+    }
   }
   if (types.size > TYPES_MAX)
     throw invalid('bundle', `makes more than ${TYPES_MAX} types of the registry`);
   checkEnums(bundle, enums);
-  return { types, enums, bundles: [...registry.bundles, id] };
+  return { types, latest, enums, bundles: [...registry.bundles, id] };
 }
 
 function mergeType(
@@ -151,6 +164,7 @@ function mergeType(
     const shown = before?.renderer ?? given.renderer ?? undefined;
     merged.set(version, { version, bundle: before?.bundle ?? id, fields, renderer: shown });
   }
+  if (merged.size > VERSIONS_MAX) throw invalid(type, `has more than ${VERSIONS_MAX} versions`);
   return merged;
 }
 
@@ -163,11 +177,6 @@ function checkEnums(bundle: TypeBundle, enums: Registry['enums']): void {
       }
     }
   }
-}
-
-export function latestOf(types: TypeSpecs, type: string): TypeSpec | undefined {
-  const versions = types.get(type);
-  return versions?.get(Math.max(...versions.keys()));
 }
 
 /** The part of a field that may never change for its tag. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Hash } from '../../../base/brand.ts';
 import { QuipuError, corrupt, invalid, isQuipuError } from '../../../base/errors.ts';
 import { hashText } from '../../../base/hash.ts';
@@ -14,12 +15,18 @@ import type { Registry } from './type-bundle.ts';
 
 const LIST = 'cxdb/registry.json';
 const BUNDLES_MAX = 1000;
+/** The whole registry is in memory, and in a good part of the answers. */
+const REGISTRY_BYTES_MAX = 8 * 1024 * 1024;
 const ATTEMPTS_MAX = 100;
 
 interface Known {
   readonly version: number;
   readonly registry: Registry;
+  /** Of the texts of all bundles. */
+  readonly bytes: number;
 }
+
+const NOTHING: Known = { version: 0, registry: NO_TYPES, bytes: 0 };
 
 /** What this process has read, by the version of the list. */
 const known = new WeakMap<Engine, Known>();
@@ -37,7 +44,7 @@ export async function putBundle(engine: Engine, text: string, value: unknown): P
   const bundle = parseBundle(value);
   const { bundle_id: id } = bundle;
   for (let attempts = 1; ; attempts += 1) {
-    const { version, registry } = await readKnown(engine);
+    const { version, registry, bytes } = await readKnown(engine);
     if (registry.bundles.includes(id)) {
       if ((await readBundle(engine, id)) === text) return false;
       throw new QuipuError('EXISTS', `the bundle ${id} is there with another content`, {
@@ -47,6 +54,8 @@ export async function putBundle(engine: Engine, text: string, value: unknown): P
     }
     if (registry.bundles.length >= BUNDLES_MAX)
       throw invalid('bundle', `would be one more than ${BUNDLES_MAX}`);
+    if (bytes + Buffer.byteLength(text) > REGISTRY_BYTES_MAX)
+      throw invalid('bundle', `makes the registry larger than ${REGISTRY_BYTES_MAX} bytes`);
     const { bundles } = mergeBundle(registry, bundle);
     const list = { name: LIST, content: JSON.stringify({ bundles }), expectedVersion: version };
     try {
@@ -60,16 +69,21 @@ export async function putBundle(engine: Engine, text: string, value: unknown): P
 
 async function readKnown(engine: Engine): Promise<Known> {
   const list = await engine.getDoc(LIST);
-  if (list === undefined) return { version: 0, registry: NO_TYPES };
+  if (list === undefined) return NOTHING;
   const before = known.get(engine);
   if (before?.version === list.version) return before;
-  let registry = NO_TYPES;
-  for (const id of parseList(list.content)) {
+  const ids = parseList(list.content);
+  const isLonger = before?.registry.bundles.every((id, index) => id === ids[index]) === true;
+  let { registry, bytes } = isLonger && before !== undefined ? before : NOTHING;
+  for (const id of ids.slice(registry.bundles.length)) {
     const text = await readBundle(engine, id);
     if (text === undefined) throw corrupt(nameOf(id), `the bundle ${id} of types is missing`);
     registry = mergeBundle(registry, parseBundle(JSON.parse(text)));
+    bytes += Buffer.byteLength(text);
+    // A large registry takes a while.
+    await setImmediate();
   }
-  const read = { version: list.version, registry };
+  const read = { version: list.version, registry, bytes };
   known.set(engine, read);
   return read;
 }

@@ -1,5 +1,4 @@
 import { invalid } from '../../../base/errors.ts';
-import { latestOf } from './type-bundle.ts';
 import type { FieldSpec, Registry, TypeSpec } from './type-bundle.ts';
 
 // The way back of `project.ts`: JSON with names becomes fields with numbers. What the type does not know stays as it is.
@@ -48,7 +47,7 @@ function toField(value: unknown, field: FieldSpec, registry: Registry): unknown 
 }
 
 function toRef(value: unknown, type: string, registry: Registry): unknown {
-  const spec = latestOf(registry.types, type);
+  const spec = registry.latest.get(type);
   return spec === undefined ? value : unproject(value, spec, registry);
 }
 
