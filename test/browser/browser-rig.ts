@@ -1,5 +1,9 @@
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
+import { createCalls } from '../../src/server/calls/create-calls.ts';
+import { openServed } from '../../src/server/open-served.ts';
+import { makeFolder, serveHttp } from '../service/http-rig.ts';
+import type { HttpRig } from '../service/http-rig.ts';
 import { openBrowser } from '../support/chromium.ts';
 
 // Every test has a browser context of its own.
@@ -55,3 +59,10 @@ export const note = (text: string): { type: string; payload: object } => ({
   type: 'chat.message',
   payload: { role: 'user', text },
 });
+
+/** A store as `quipu serve` opens it, with search. */
+export async function serveWithSearch(): Promise<HttpRig> {
+  const served = await openServed(await makeFolder());
+  onTestFinished(() => served.store.close());
+  return { ...(await serveHttp({ served, calls: createCalls(served) })), store: served.store };
+}

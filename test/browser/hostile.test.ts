@@ -125,7 +125,7 @@ it('stays responsive with a line of 10 MB', async () => {
   });
   const seen = await look(`${url}/c/${id}`);
   const { page } = seen;
-  await page.getByText('after it').waitFor();
+  await said(page, 'after it').waitFor();
   await page.getByRole('button', { name: /Load the payload, 10 MB/ }).click();
   await page.getByText(/characters more/).waitFor();
   expect(await page.evaluate('document.body.innerText.length')).toBeLessThan(100_000);

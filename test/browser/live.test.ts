@@ -9,7 +9,7 @@ import { openStore } from '../../src/open-store.ts';
 import { makeFolder, serveHttp } from '../service/http-rig.ts';
 import { closeBrowser } from '../support/chromium.ts';
 import { projectPath } from '../support/project.ts';
-import { look, note, said } from './browser-rig.ts';
+import { look, note, said, serveWithSearch } from './browser-rig.ts';
 
 afterAll(closeBrowser);
 
@@ -119,8 +119,8 @@ it('goes on without a gap or a repeat when the server is killed', async () => {
   expect(seen.problems).toEqual([]);
 });
 
-it('scrolls through 100,000 turns with a bounded page', async () => {
-  const { url, store } = await serveHttp();
+it('scrolls through 100,000 turns with a bounded page, and shows every view of them', async () => {
+  const { url, store } = await serveWithSearch();
   const { id } = await store.contexts.create({ title: 'long' });
   for (let page = 0; page < 50; page += 1) {
     const turns = Array.from({ length: 2000 }, (_, n) => note(`turn number ${page * 2000 + n}`));
@@ -148,6 +148,17 @@ it('scrolls through 100,000 turns with a bounded page', async () => {
   await page.goto(`${url}/c/${id}/t/50001`);
   await said(page, 'turn number 50000').waitFor();
   await page.locator('.turn.on').waitFor();
+  const views: readonly (readonly [string, string | RegExp])[] = [
+    ['/', /Everything that was said/],
+    [`/c/${id}/branches`, /1 branch, 100,000 turns/],
+    ['/compare/50001..99999', /Common ancestor: turn 50,?001/],
+    ['/search?q=%22number+77777%22', /77777/],
+    ['/store', /On disk/],
+  ];
+  for (const [path, text] of views) {
+    await page.goto(url + path);
+    await page.locator('#content').getByText(text).first().waitFor();
+  }
   expect(seen.problems).toEqual([]);
 });
 

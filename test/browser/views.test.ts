@@ -2,13 +2,10 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { fillDemo } from '../../src/server/demo.ts';
-import { openServed } from '../../src/server/open-served.ts';
-import { makeFolder, serveHttp } from '../service/http-rig.ts';
 import type { HttpRig } from '../service/http-rig.ts';
 import { closeBrowser } from '../support/chromium.ts';
-import { drawn, look, said } from './browser-rig.ts';
+import { drawn, look, said, serveWithSearch } from './browser-rig.ts';
 
 afterAll(closeBrowser);
 
@@ -20,10 +17,7 @@ interface Violation {
 }
 
 async function serveDemo(): Promise<HttpRig & { views: readonly (readonly [string, RegExp])[] }> {
-  // As `quipu serve` opens it, with search.
-  const served = await openServed(await makeFolder());
-  onTestFinished(() => served.store.close());
-  const rig = { ...(await serveHttp({ served, calls: createCalls(served) })), store: served.store };
+  const rig = await serveWithSearch();
   await fillDemo(rig.store);
   const [chat] = (await rig.store.chats.list()).items;
   const [workflow] = (await rig.store.workflows.list({ state: 'all' })).items;

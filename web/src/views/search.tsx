@@ -14,6 +14,8 @@ type Group = NonNullable<Answer['groups']>[number];
 type Hit = Group['hits'][number];
 
 const TYPING_MS = 120;
+/** An answer from an index that still reads is asked for again after this time. */
+const READING_MS = 1000;
 
 /** The panel over the page: results as you type, Enter opens the chosen one. */
 export function SearchPanel(): JSX.Element {
@@ -230,7 +232,7 @@ interface Found {
   readonly ms: number;
 }
 
-/** Asks when typing pauses. The last answer stays until the next one is there. */
+/** Asks when typing pauses, and again while the index reads. The last answer stays until the next one is there. */
 function useSearch(query: string, order: 'best' | 'newest'): Found {
   const [found, setFound] = useState<Found>({ answer: undefined, error: undefined, ms: 0 });
   useEffect(() => {
@@ -248,6 +250,7 @@ function useSearch(query: string, order: 'best' | 'newest'): Found {
         if (signal.aborted) return;
         const ms = Math.round(performance.now() - startedMs);
         setFound({ answer, error: undefined, ms });
+        if (!answer.index.upToDate) timer = setTimeout(() => void look(), READING_MS);
       } catch (error) {
         if (signal.aborted) return;
         noteError(error);
@@ -255,7 +258,7 @@ function useSearch(query: string, order: 'best' | 'newest'): Found {
         setFound((old) => ({ ...old, error: text }));
       }
     };
-    const timer = setTimeout(() => void look(), TYPING_MS);
+    let timer = setTimeout(() => void look(), TYPING_MS);
     return () => {
       clearTimeout(timer);
       ended.abort();
