@@ -1,5 +1,5 @@
 // `npm run docs:llms`: writes `llms.txt`, the index of the documents for programs that read them. The site also has
-// `llms-full.txt`, which is all of them in one file.
+// `llms-full.txt`, which is all of them in one file. With `--check` it writes nothing and says whether it would.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -27,11 +27,21 @@ export function toFullText(root) {
   return [readme, ...pages].map(({ path, text }) => `<!-- ${path} -->\n\n${text}`).join('\n');
 }
 
+/** Pages promise what a reader can do after them. The index says it without the promise. */
 function firstSentence(text) {
-  return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
+  const sentence = /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, '.') ?? text;
+  return sentence.replace(/^After reading this page you can (\w)/, (_, letter) =>
+    letter.toUpperCase(),
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  writeFileSync(join(root, 'llms.txt'), toIndex(root));
+  const path = join(root, 'llms.txt');
+  const text = toIndex(root);
+  if (!process.argv.includes('--check')) writeFileSync(path, text);
+  else if (readFileSync(path, 'utf8') !== text) {
+    console.error('llms.txt is behind the documents. Run npm run docs:llms.');
+    process.exitCode = 1;
+  }
 }
