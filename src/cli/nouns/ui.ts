@@ -12,7 +12,8 @@ import { option } from '../kit/verb.ts';
 import { readVersion } from '../kit/version.ts';
 import { parsePort } from './serve.ts';
 
-// The page for people. A server that serves this store already is used; else this process serves it until Ctrl-C.
+// The page for people. A server that serves this store already, and asks for no token, is used; else this process serves
+// it until Ctrl-C. Any program of this machine can listen at the usual port and ask for a token, so none is sent there.
 
 interface UiGiven {
   readonly port: number;
@@ -34,8 +35,8 @@ export const ui: QuipuVerb = {
   name: 'ui',
   aliases: ['open'],
   summary: 'Open the page of a store in a browser.',
-  more: `If a server has the store open, this command opens the page of that server. Otherwise it serves the store on this
-machine until Ctrl-C. Where tokens are needed, it makes one for twelve hours.`,
+  more: `If a server on this machine has the store open and needs no token, this command opens the page of that server.
+Otherwise it serves the store itself until Ctrl-C. Where tokens are needed, it makes one for twelve hours.`,
   examples: [
     'quipu ui --no-browser --port 0',
     'quipu ui --no-browser --store https://agents.example:7410',
@@ -72,37 +73,15 @@ async function findPlace(io: CommandIo, port: number): Promise<Place> {
   }
   const store = place.kind === 'folder' ? resolve(place.path) : io.place;
   const { storeIdOf } = await import('../../server/http/routes/browse.ts');
-  const found = await findServer(port, storeIdOf(store), () =>
-    place.kind === 'folder' ? mint(store, io.shell.now()) : Promise.resolve(io.token),
-  );
-  return found ?? startHere(io, store, port);
-}
-
-/** The server on this machine that has this very store, if it is on this port. */
-async function findServer(
-  port: number,
-  id: string,
-  mintOne: () => Promise<string | undefined>,
-): Promise<Place | undefined> {
-  if (port === 0) return undefined;
   const url = `http://127.0.0.1:${port}`;
-  const first = await whoAmI(url);
-  if (first === 'tokens needed') {
-    const token = await mintOne();
-    const second = token === undefined ? undefined : await whoAmI(url, token);
-    return second === id && token !== undefined ? { url, token } : undefined;
-  }
-  return first === id ? { url } : undefined;
+  const isThere = port !== 0 && (await storeIdAt(url)) === storeIdOf(store);
+  return isThere ? { url } : startHere(io, store, port);
 }
 
-/** The id of the store that a server has, or undefined when there is no server of ours. */
-async function whoAmI(url: string, token?: string): Promise<string | undefined> {
+/** The id of the store that a server has. Undefined when it needs a token, or when there is no server of ours. */
+async function storeIdAt(url: string): Promise<string | undefined> {
   try {
-    const response = await fetch(`${url}/v1/me`, {
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(LOOK_MS),
-    });
-    if (response.status === 401) return 'tokens needed';
+    const response = await fetch(`${url}/v1/me`, { signal: AbortSignal.timeout(LOOK_MS) });
     return ((await response.json()) as { storeId?: string }).storeId;
   } catch {
     return undefined;
