@@ -12,7 +12,7 @@ import type { IndexState, SearchAnswer, SearchGroup, SearchHit } from '../contra
 import { findLineage } from './branches.ts';
 import type { CheckedOptions } from './check-options.ts';
 import { formatCursor, parseCursor, queryMark } from './cursor.ts';
-import { showHit, type HitParts, type HitWish } from './show-hit.ts';
+import { showHits, type HitParts, type HitWish } from './show-hit.ts';
 
 /** More matches are not ranked: the newest of them are. */
 const CANDIDATES_MAX = 10_000;
@@ -140,10 +140,11 @@ async function fillPage(parts: HitParts, request: PickRequest, wish: HitWish): P
       ...(after !== undefined && { after }),
     });
     first ??= picks;
-    const shown = await Promise.all(
-      picks.picked.map(async (picked) => ({ picked, hit: await showHit(parts, picked, wish) })),
-    );
-    for (const { picked, hit } of shown) if (hit !== undefined) hits.push({ picked, hit });
+    const shown = await showHits(parts, picks.picked, wish);
+    for (const [index, picked] of picks.picked.entries()) {
+      const hit = shown[index];
+      if (hit !== undefined) hits.push({ picked, hit });
+    }
     after = placeBehind(picks, request.group) ?? after;
     const isFull = request.group ? hits.length > 0 : hits.length >= request.limit;
     if (isFull || !picks.more || round >= ROUNDS_MAX) {

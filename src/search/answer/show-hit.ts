@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { TextDocument, TextSource } from '../../engine/texts.ts';
 import type { ReadText } from '../index/read-texts.ts';
 import type { Picked, SearchIndex } from '../contract/search-index.ts';
@@ -21,18 +22,39 @@ export interface HitWish {
   readonly contexts: readonly { readonly value: string; readonly wanted: boolean }[];
 }
 
+/** The time for which texts are looked at before the process sees to others. */
+const STRETCH_MS = 10;
 const NEIGHBOUR_CHARS = 400;
 /** Where a text is longer, its words may stand behind what a snippet looks at. */
 const SURE_CHARS = 200_000;
 
-/** A hit as it is now. Undefined when nobody is shown the document any more, or it has none of the words. */
-export async function showHit(
+/** Hits as they are now. Undefined for one that nobody is shown any more, or that has none of the words. */
+export async function showHits(
   parts: HitParts,
-  picked: Picked,
+  picks: readonly Picked[],
+  wish: HitWish,
+): Promise<(SearchHit | undefined)[]> {
+  const documents = await Promise.all(
+    picks.map(async ({ source, thread, ref }) => parts.sources.get(source)?.load(thread, ref)),
+  );
+  const shown: Promise<SearchHit | undefined>[] = [];
+  let sinceMs = performance.now();
+  for (const [index, picked] of picks.entries()) {
+    shown.push(showHit(parts, { picked, document: documents[index] }, wish));
+    // Looking for words in long texts takes time, and others wait.
+    if (performance.now() - sinceMs < STRETCH_MS) continue;
+    await setImmediate();
+    sinceMs = performance.now();
+  }
+  return Promise.all(shown);
+}
+
+async function showHit(
+  parts: HitParts,
+  { picked, document }: { readonly picked: Picked; readonly document: TextDocument | undefined },
   wish: HitWish,
 ): Promise<SearchHit | undefined> {
   const source = parts.sources.get(picked.source);
-  const document = await source?.load(picked.thread, picked.ref);
   if (source === undefined || document === undefined) return undefined;
   const said = parts.readText(document);
   const snippet = makeSnippet(said.texts, wish.leaves);

@@ -6,6 +6,7 @@ const SNIPPET_CHARS = 160;
 /** Words further down in a text are found, and not shown. */
 const LOOKED_CHARS = 262_144;
 const RUN_PARTS_MAX = 16;
+const WINDOW_PLACES_MAX = 64;
 
 interface Place {
   readonly start: number;
@@ -26,25 +27,52 @@ export function makeSnippet(
     const part = text.slice(0, LOOKED_CHARS - looked);
     looked += part.length + 1;
     const places = bestWindow(findPlaces(part, leaves), chars);
-    const score = scoreOf(places);
+    const score = scoreOf(new Set(places.map(({ leaf }) => leaf)).size, places.length);
     if (best === undefined || score > best.score) best = { text, places, score };
   }
   if (best === undefined) return { text: '', marks: [] };
   return cutAround(best.text, best.places, chars);
 }
 
+/** Leaves by what a place of them begins with, so that a query of many words costs little more than one of few. */
+interface Wanted {
+  readonly terms: ReadonlyMap<string, readonly number[]>;
+  readonly prefixes: readonly (readonly [token: string, leaf: number])[];
+  /** The first characters of every term. Parts that are none of them begin no term. */
+  readonly beginnings: ReadonlySet<string>;
+  readonly phrases: ReadonlyMap<string, readonly (readonly [phrase: Phrase, leaf: number])[]>;
+}
+
+function toWanted(leaves: readonly (Term | Phrase)[]): Wanted {
+  const terms = new Map<string, number[]>();
+  const prefixes: [string, number][] = [];
+  const beginnings = new Set<string>();
+  const phrases = new Map<string, [Phrase, number][]>();
+  for (const [leaf, wanted] of leaves.entries()) {
+    if (wanted.kind === 'phrase') {
+      const first = wanted.parts[0] ?? '';
+      phrases.set(first, [...(phrases.get(first) ?? []), [wanted, leaf]]);
+      continue;
+    }
+    const { token, prefix } = wanted;
+    if (prefix) prefixes.push([token, leaf]);
+    if (!prefix || ENDED.test(token)) terms.set(token, [...(terms.get(token) ?? []), leaf]);
+    for (let end = 1; end < token.length; end += 1) beginnings.add(token.slice(0, end));
+  }
+  return { terms, prefixes, beginnings, phrases };
+}
+
 /** Every place of a leaf in the text. */
 export function findPlaces(text: string, leaves: readonly (Term | Phrase)[]): Place[] {
+  if (leaves.length === 0) return [];
   const spans: PartSpan[] = [];
   tokenize(text, { parts: [], wholes: [] }, spans);
+  const wanted = toWanted(leaves);
   const places: Place[] = [];
-  for (let at = 0; at < spans.length; at += 1) {
-    for (const [leaf, wanted] of leaves.entries()) {
-      const end =
-        wanted.kind === 'term'
-          ? endOfTerm(text, spans, at, wanted)
-          : endOfPhrase(spans, at, wanted);
-      const start = spans[at]?.start ?? 0;
+  for (const [at, { start, part }] of spans.entries()) {
+    for (const { end, leaf } of termsAt(text, spans, at, wanted)) places.push({ start, end, leaf });
+    for (const [phrase, leaf] of wanted.phrases.get(part) ?? []) {
+      const end = endOfPhrase(spans, at, phrase);
       if (end !== undefined) places.push({ start, end, leaf });
     }
   }
@@ -65,28 +93,37 @@ function endOfPhrase(
   return spans[at + parts.length - 1]?.end;
 }
 
-/** A term is a part, or several parts of one run put together. */
-function endOfTerm(
+/** The terms that begin with this part. A term is a part, or several parts of one run put together. */
+function termsAt(
   text: string,
   spans: readonly PartSpan[],
   at: number,
-  { token, prefix }: Term,
-): number | undefined {
+  { terms, prefixes, beginnings }: Wanted,
+): { end: number; leaf: number }[] {
+  const found: { end: number; leaf: number }[] = [];
   let joined = '';
   for (let next = at; next < Math.min(spans.length, at + RUN_PARTS_MAX); next += 1) {
     const span = spans[next];
-    if (span === undefined || (next > at && !isSameRun(text, spans[next - 1], span)))
-      return undefined;
+    if (span === undefined || (next > at && !isSameRun(text, spans[next - 1], span))) break;
+    const { length } = joined;
     joined += span.part;
-    if (joined === token || (prefix && joined.startsWith(token))) return span.end;
-    const ending = token.slice(joined.length);
-    if ((ending === '++' || ending === '#') && text.startsWith(ending, span.end)) {
-      if (token === joined + ending) return span.end + ending.length;
+    for (const leaf of terms.get(joined) ?? []) found.push({ end: span.end, leaf });
+    for (const [token, leaf] of prefixes) {
+      if (token.length > length && joined.startsWith(token)) found.push({ end: span.end, leaf });
     }
-    if (!token.startsWith(joined)) return undefined;
+    if (!beginnings.has(joined)) break;
+    for (const ending of ENDINGS) {
+      if (!text.startsWith(ending, span.end)) continue;
+      const end = span.end + ending.length;
+      for (const leaf of terms.get(joined + ending) ?? []) found.push({ end, leaf });
+    }
   }
-  return undefined;
+  return found;
 }
+
+/** Of the names of languages. */
+const ENDINGS = ['++', '#'];
+const ENDED = /(?:\+\+|#)$/;
 
 function isSameRun(text: string, before: PartSpan | undefined, span: PartSpan): boolean {
   if (before === undefined) return false;
@@ -95,22 +132,31 @@ function isSameRun(text: string, before: PartSpan | undefined, span: PartSpan): 
 
 /** The places that fit into a window of that many characters, with the most leaves among them. */
 function bestWindow(places: readonly Place[], chars: number): readonly Place[] {
-  let best: readonly Place[] = [];
+  let best: readonly [from: number, to: number] = [0, 0];
   let bestScore = 0;
   let from = 0;
-  for (let to = 1; to <= places.length; to += 1) {
-    const last = places[to - 1];
-    while (from < to - 1 && (last?.end ?? 0) - (places[from]?.start ?? 0) > chars) from += 1;
-    const window = places.slice(from, to);
-    const score = scoreOf(window);
-    if (score > bestScore) [best, bestScore] = [window, score];
-    if (to - from > 64) from += 1;
+  /** How often each leaf is in the window. */
+  const counts = new Map<number, number>();
+  const drop = (): void => {
+    const { leaf = 0 } = places[from] ?? {};
+    const left = (counts.get(leaf) ?? 0) - 1;
+    if (left > 0) counts.set(leaf, left);
+    else counts.delete(leaf);
+    from += 1;
+  };
+  for (const [index, { leaf, end }] of places.entries()) {
+    counts.set(leaf, (counts.get(leaf) ?? 0) + 1);
+    while (from < index && end - (places[from]?.start ?? 0) > chars) drop();
+    const to = index + 1;
+    const score = scoreOf(counts.size, to - from);
+    if (score > bestScore) [best, bestScore] = [[from, to], score];
+    if (to - from > WINDOW_PLACES_MAX) drop();
   }
-  return best;
+  return places.slice(...best);
 }
 
-function scoreOf(places: readonly Place[]): number {
-  return new Set(places.map(({ leaf }) => leaf)).size * 1000 + Math.min(places.length, 999);
+function scoreOf(leaves: number, places: number): number {
+  return leaves * 1000 + Math.min(places, 999);
 }
 
 function cutAround(text: string, places: readonly Place[], chars: number): Snippet {
