@@ -31,6 +31,19 @@ describe('quipu search', () => {
     expect((await rig.run('context', 'turn', '2')).code).toBe(0);
   });
 
+  it('prints no control codes of a role or a type', async () => {
+    using rig = new CliRig({ onDisk: true });
+    await rig.run('init');
+    await rig.run('context', 'create');
+    for (const content of ['before it', 'the needle', 'after it']) {
+      const payload = JSON.stringify({ role: 'user\u001b]0;mine\u0007', content });
+      await rig.run('context', 'append', '1', '--type', 'm', '--json-payload', payload);
+    }
+    const { out } = await rig.run('search', 'needle', '--around', '1', '--facets', '--group');
+    expect(out).toContain('before it');
+    expect(out).not.toMatch(/[\u001b\u0007]/);
+  });
+
   it('prints JSON, groups, facets and pages', async () => {
     using rig = new CliRig({ onDisk: true });
     await talk(rig);

@@ -125,7 +125,7 @@ function showHit(hit: SearchHit): string {
 }
 
 function showNeighbour({ id, role, type, text }: Neighbour, hit: string): string {
-  return `  ${id === hit ? '>' : ' '} ${toPlainLine(id, 40)} ${role ?? type}: ${toPlainLine(text, 200)}`;
+  return `  ${id === hit ? '>' : ' '} ${toPlainLine(id, 40)} ${toPlainLine(role ?? type, 40)}: ${toPlainLine(text, 200)}`;
 }
 
 /** Words stand in » and «: text from the store must not move the cursor of a terminal. */
