@@ -127,7 +127,16 @@ export function ratio(
   drivers: readonly [a: DriverName, b: DriverName],
   name: string,
 ): number {
-  return median(pairsOf(rounds, drivers, name).map(([a, b]) => a / b));
+  return median(ratios(rounds, drivers, name));
+}
+
+/** The same for each round. */
+export function ratios(
+  rounds: Rounds,
+  drivers: readonly [a: DriverName, b: DriverName],
+  name: string,
+): number[] {
+  return pairsOf(rounds, drivers, name).map(([a, b]) => a / b);
 }
 
 /** How much more `a` is than `b`, within each round as well. */

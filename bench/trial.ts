@@ -3,6 +3,7 @@ import { backup } from './workloads/backup.ts';
 import { growChat, useChat } from './workloads/chat.ts';
 import { collect, fillHalfDead } from './workloads/collect.ts';
 import { appendMany, appendOne } from './workloads/append.ts';
+import { conversation } from './workloads/conversation.ts';
 import { database } from './workloads/database.ts';
 import { langgraph } from './workloads/langgraph.ts';
 import { echo } from './workloads/echo.ts';
@@ -50,6 +51,7 @@ const WORKLOADS: Record<WorkloadName, Workload> = {
   page,
   watch,
   'watch-database': watchDatabase,
+  conversation,
 };
 
 const trial = JSON.parse(process.argv[2] ?? '{}') as Trial;

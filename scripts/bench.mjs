@@ -1,4 +1,4 @@
-// `npm run bench`: compiles the benchmarks together with the sources they measure, then runs them.
+// `npm run bench` and `npm run bench:peers`: compile the benchmarks with the sources they measure, then run them.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -14,8 +14,14 @@ spawnSync(process.execPath, [tsc, '-p', inProject('bench/tsconfig.json')], {
 try {
   // Programs say their version.
   copyFileSync(inProject('package.json'), inProject('bench/dist/package.json'));
-  const { main } = await import('../bench/dist/bench/main.js');
-  process.exitCode = await main(process.argv.slice(2), inProject('bench'));
+  const [which, ...rest] = process.argv.slice(2);
+  const { main } = await (which === 'peers'
+    ? import('../bench/dist/bench/peers/main.js')
+    : import('../bench/dist/bench/main.js'));
+  process.exitCode = await main(
+    which === 'peers' ? rest : process.argv.slice(2),
+    inProject('bench'),
+  );
 } catch (error) {
   console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 2;

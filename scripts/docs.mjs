@@ -37,7 +37,7 @@ function copyPages() {
   rmSync(pages, { recursive: true, force: true });
   mkdirSync(`${pages}/public`, { recursive: true });
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'));
-  for (const name of ['docs', 'bench/plots', 'bench/RESULTS.md', ...documents]) {
+  for (const name of ['docs', 'bench/plots', 'bench/RESULTS.md', 'bench/PEERS.md', ...documents]) {
     cpSync(`${root}/${name}`, `${pages}/${name}`, { recursive: true });
   }
   writeFileSync(`${pages}/public/llms.txt`, toIndex(root));

@@ -13,7 +13,20 @@ export type DriverName =
   | 'raw-file'
   | 'sqlite'
   | 'json-lines'
-  | 'postgres';
+  | 'postgres'
+  | SaverName
+  | StreamsName;
+
+/** Savers of checkpoints for LangGraph. Those of LangGraph: SQLite as it comes and with a sync, and PostgreSQL. */
+export type SaverName =
+  | 'quipu-saver'
+  | 'sqlite-saver'
+  | 'sqlite-saver-full'
+  | 'quipu-postgres-saver'
+  | 'postgres-saver';
+
+/** Servers of Durable Streams. */
+export type StreamsName = 'quipu-streams' | 'streams-server';
 
 /** Keeps bytes, one after another. */
 export interface Appender {
@@ -23,18 +36,24 @@ export interface Appender {
   close(): Promise<void>;
 }
 
-/** Keeps threads that can be read and forked. */
-export interface History extends Appender {
+/** Keeps what an agent needs of its conversations. */
+export interface Conversations extends Appender {
+  /** The newest `n` turns, parsed. */
+  values(thread: number, n: number): Promise<unknown[]>;
+  /** Where to fork; found before the clock starts. */
+  turnAt(thread: number, depth: number): Promise<ForkPoint>;
+  /** A new thread that goes on after `point`. */
+  fork(point: ForkPoint): Promise<number>;
+}
+
+/** Keeps threads that can be read at any place. */
+export interface History extends Conversations {
   /** As `append`, many in one go and without the promise of durability. */
   fill(thread: number, payloads: Iterable<Uint8Array>): Promise<void>;
   /** Bytes of payload in the newest `n` turns, each read. */
   last(thread: number, n: number): Promise<number>;
   /** Bytes of payload in the turns with `from <= depth < to`, each read. */
   range(thread: number, from: number, to: number): Promise<number>;
-  /** Where to fork; found before the clock starts. */
-  turnAt(thread: number, depth: number): Promise<ForkPoint>;
-  /** A new thread that goes on after `point`. */
-  fork(point: ForkPoint): Promise<number>;
 }
 
 export interface ForkPoint {

@@ -66,16 +66,14 @@ export class JsonLines implements History {
     return this.range(thread, Math.max(0, turns - n), turns);
   }
 
+  async values(thread: number, n: number): Promise<unknown[]> {
+    const turns = this.#mustGet(thread).starts.length - 1;
+    return this.#read(thread, Math.max(0, turns - n), turns);
+  }
+
   async range(thread: number, from: number, to: number): Promise<number> {
-    const { fd, starts } = this.#mustGet(thread);
-    const start = starts[from] ?? 0;
-    const text = Buffer.allocUnsafe((starts[to] ?? start) - start);
-    readSync(fd, text, 0, text.length, start);
     let bytes = 0;
-    for (const line of text.toString('utf8').trimEnd().split('\n')) {
-      const { payload } = JSON.parse(line) as { payload: unknown };
-      bytes += JSON.stringify(payload).length;
-    }
+    for (const payload of this.#read(thread, from, to)) bytes += JSON.stringify(payload).length;
     return bytes;
   }
 
@@ -100,6 +98,15 @@ export class JsonLines implements History {
 
   async close(): Promise<void> {
     for (const { fd } of this.#threads.values()) closeSync(fd);
+  }
+
+  #read(thread: number, from: number, to: number): unknown[] {
+    const { fd, starts } = this.#mustGet(thread);
+    const start = starts[from] ?? 0;
+    const text = Buffer.allocUnsafe((starts[to] ?? start) - start);
+    readSync(fd, text, 0, text.length, start);
+    const lines = text.toString('utf8').trimEnd().split('\n');
+    return lines.map((line) => (JSON.parse(line) as { payload: unknown }).payload);
   }
 
   async #push(file: Thread, payload: Uint8Array): Promise<void> {

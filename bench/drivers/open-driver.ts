@@ -32,5 +32,13 @@ export async function openHistory(
       throw new TypeError('a database is measured by workloads of its own');
     case 'tcp-each':
       throw new TypeError('a connection for each thread is for appends');
+    case 'quipu-saver':
+    case 'sqlite-saver':
+    case 'sqlite-saver-full':
+    case 'quipu-postgres-saver':
+    case 'postgres-saver':
+    case 'quipu-streams':
+    case 'streams-server':
+      throw new TypeError(`${name} keeps conversations, and nothing else`);
   }
 }

@@ -74,6 +74,11 @@ export class Sqlite implements History {
     return countBytes(this.#last.all(this.#mustGetHead(thread).head, n));
   }
 
+  async values(thread: number, n: number): Promise<unknown[]> {
+    const rows = this.#last.all(this.#mustGetHead(thread).head, n);
+    return rows.map(({ payload }) => JSON.parse(payload.toString()) as unknown);
+  }
+
   async range(thread: number, from: number, to: number): Promise<number> {
     return countBytes(this.#range.all(this.#mustGetHead(thread).head, from, to));
   }

@@ -37,6 +37,11 @@ export class StoreHistory implements History {
     return countBytes((await this.store.contexts.last(toContextId(thread), n)).turns);
   }
 
+  async values(thread: number, n: number): Promise<unknown[]> {
+    const { turns } = await this.store.contexts.last(toContextId(thread), n);
+    return turns.map(({ bytes }) => JSON.parse(Buffer.from(bytes ?? []).toString()) as unknown);
+  }
+
   async range(thread: number, from: number, to: number): Promise<number> {
     return countBytes((await this.store.contexts.range(toContextId(thread), from, to)).turns);
   }

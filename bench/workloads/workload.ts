@@ -48,4 +48,5 @@ export type WorkloadName =
   | 'langgraph'
   | 'page'
   | 'watch'
-  | 'watch-database';
+  | 'watch-database'
+  | 'conversation';

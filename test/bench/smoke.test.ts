@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { PEERS } from '../../bench/peers/peers.ts';
 import { ROWS } from '../../bench/rows/rows.ts';
-import { projectPath } from '../support/project.ts';
+import { projectPath, readProject } from '../support/project.ts';
 
 function bench(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [projectPath('scripts/bench.mjs'), ...args], {
@@ -36,5 +37,22 @@ describe('npm run bench', () => {
     expect(help.status).toBe(0);
     for (const { name } of ROWS) expect(help.stdout).toContain(name);
     expect(bench('--only', 'nothing')).toMatchObject({ status: 2 });
+  });
+});
+
+describe('npm run bench:peers', () => {
+  it('measures all peers that are installed, without a network', { timeout: 240_000 }, () => {
+    const before = readProject('README.md');
+    const { status, stdout, stderr } = bench('peers', '--smoke', '--offline');
+    expect(status, stderr).toBe(0);
+    const ready = PEERS.filter(({ driver }) => driver !== 'streams-server');
+    for (const { title } of ready) expect(stdout).toContain(`| ${title} | `);
+    expect(stdout).not.toMatch(/NaN|undefined|Infinity/);
+    expect(readProject('README.md')).toBe(before);
+  });
+
+  it('explains itself, and says what it does not know', { timeout: 60_000 }, () => {
+    expect(bench('peers', '--help').stdout).toContain('--offline');
+    expect(bench('peers', '--nothing')).toMatchObject({ status: 2 });
   });
 });
