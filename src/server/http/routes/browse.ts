@@ -174,8 +174,9 @@ async function readTree(id: ContextId, { service }: HttpRequest): Promise<object
   const family = await service.families.of(id);
   const found = await engine.getMany({ contexts: family.sort((a, b) => Number(a - b)) });
   const rows = found.contexts.filter(({ head }) => head !== 0n);
-  const newest = [...rows].sort((a, b) => b.updatedAt - a.updatedAt).slice(0, BRANCHES_MAX);
-  const kept = rows.filter((row) => row.id === id || newest.includes(row));
+  const byAge = [...rows].sort((a, b) => b.updatedAt - a.updatedAt);
+  const newest = new Set(byAge.slice(0, BRANCHES_MAX));
+  const kept = rows.filter((row) => row.id === id || newest.has(row));
   const { nodes, turns } = await branchTree(engine, kept);
   return {
     branches: (kept.length === 0 ? [asked] : kept).map(toBranch),
