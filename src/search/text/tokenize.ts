@@ -72,23 +72,26 @@ function classOf(character: string): number {
 
 /** Adds the tokens of `text`. With `spans`, also notes where each part was. */
 export function tokenize(text: string, into: Tokens, spans?: PartSpan[]): void {
+  // Folding all of an ASCII text at once takes half the time of folding each part.
+  const sink = { into, spans, folded: isAscii(text) ? text.toLowerCase() : undefined };
   for (let at = 0; at < text.length;) {
     const kind = classAt(text, at);
     if (kind === SEPARATOR || kind === MARK) at += 1;
     else if (kind === CJK) at = cutCjk(text, at, into, spans);
-    else at = cutRun(text, at, into, spans);
+    else at = cutRun(text, at, sink);
   }
 }
 
 /** Returns the end of the run that begins at `start`. */
-function cutRun(text: string, start: number, into: Tokens, spans: PartSpan[] | undefined): number {
+function cutRun(text: string, start: number, sink: PartSink): number {
+  const { into } = sink;
   const first = into.parts.length;
   let begin = start;
   let before = SEPARATOR;
   let at = start;
   let dropped = false;
   const cut = (end: number): void => {
-    if (end > begin && !addPart(text, begin, end, { into, spans })) dropped = true;
+    if (end > begin && !addPart(text, begin, end, sink)) dropped = true;
     begin = end;
   };
   for (; at < text.length; at += 1) {
@@ -121,12 +124,15 @@ function lastCapital(text: string, at: number): number {
 interface PartSink {
   readonly into: Tokens;
   readonly spans: PartSpan[] | undefined;
+  /** All of the text as `fold` makes it, if each character keeps its place. */
+  readonly folded: string | undefined;
 }
 
 /** False when the part is too long to be kept. */
-function addPart(text: string, start: number, end: number, { into, spans }: PartSink): boolean {
+function addPart(text: string, start: number, end: number, sink: PartSink): boolean {
   if (end - start > TOKEN_CHARS_MAX) return false;
-  const part = fold(text.slice(start, end));
+  const { into, spans, folded } = sink;
+  const part = folded === undefined ? fold(text.slice(start, end)) : folded.slice(start, end);
   if (part === '') return true;
   if (part.length > TOKEN_CHARS_MAX) return false;
   into.parts.push(part);
