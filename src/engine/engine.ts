@@ -180,6 +180,9 @@ export interface EngineStats {
 
 export type { Progress } from './progress.ts';
 
+/** Whether the bytes of a blob are likely to be wanted again soon. */
+export type BlobUse = 'again' | 'once';
+
 export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** The maintenance of the store. */
@@ -191,8 +194,11 @@ export interface Engine {
   statBlob(hash: Hash): Promise<BlobStat | undefined>;
   /** The bytes, checked against the hash. The caller owns the array. */
   getBlob(hash: Hash): Promise<Uint8Array | undefined>;
-  /** Like `getBlob`, without a copy: the bytes are shared with the engine and must not be written to. */
-  viewBlob(hash: Hash): Promise<Uint8Array | undefined>;
+  /**
+   * Like `getBlob`, without a copy: the bytes are shared with the engine and must not be written to. Bytes that are
+   * read `once`, by a pass over everything, take no room in a cache.
+   */
+  viewBlob(hash: Hash, use?: BlobUse): Promise<Uint8Array | undefined>;
   /** Like `viewBlob`, at once, if the bytes are in memory. An engine that keeps none in memory has no such method. */
   peekBlob?(hash: Hash): Uint8Array | undefined;
   /** Bytes `start` up to `end` (exclusive) in pieces, with bounded memory whatever the size. NOT_FOUND when missing. */

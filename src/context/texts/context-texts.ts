@@ -1,6 +1,6 @@
 import { NO_TURN, toContextId, toTurnId, type ContextId, type TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
-import type { Engine, Tips } from '../../engine/engine.ts';
+import type { BlobUse, Engine, Tips } from '../../engine/engine.ts';
 import type { ContextRow, TurnRow } from '../../engine/rows.ts';
 import type { TextChange, TextDocument, TextPage, TextSource } from '../../engine/texts.ts';
 import { Encoding } from '../../format/turn-record.ts';
@@ -108,7 +108,7 @@ async function* readTurns(engine: Engine, mark: TurnMark, tips: Tips): AsyncGene
   for (let at = 0; at < sealed.length; at += PAGE_TURNS) {
     const ids = sealed.slice(at, at + PAGE_TURNS);
     for (const id of ids) mark.open.delete(id);
-    yield mark.page(await readTexts(engine, await getTurns(engine, ids)), tips);
+    yield mark.page(await readTexts(engine, await getTurns(engine, ids), 'once'), tips);
   }
   while (mark.turn < tips.turn) {
     const ids = numbers(mark.turn, tips.turn, PAGE_TURNS) as TurnId[];
@@ -117,6 +117,7 @@ async function* readTurns(engine: Engine, mark: TurnMark, tips: Tips): AsyncGene
     const texts = await readTexts(
       engine,
       rows.taken.filter((row) => !isOpen(row)),
+      'once',
     );
     mark.turn = rows.isCut ? (rows.taken.at(-1)?.id ?? tips.turn) : (ids.at(-1) ?? tips.turn);
     yield mark.page(texts, tips);
@@ -134,7 +135,7 @@ async function* readPatched(engine: Engine, mark: TurnMark, tips: Tips): AsyncGe
     const ids = [...new Set(patches.map(({ turn }) => turn))].toSorted((a, b) => (a < b ? -1 : 1));
     const rows = (await getTurns(engine, ids)).filter((row) => !isOpen(row) && row.id <= mark.turn);
     mark.patch = last;
-    yield mark.page(await readTexts(engine, rows), tips);
+    yield mark.page(await readTexts(engine, rows, 'once'), tips);
   }
 }
 
@@ -153,18 +154,23 @@ function cutBySize(rows: readonly TurnRow[]): { taken: readonly TurnRow[]; isCut
   return { taken: rows.slice(0, end + 1), isCut: true };
 }
 
-async function readTexts(engine: Engine, rows: readonly TurnRow[]): Promise<TextChange[]> {
+/** The index reads every payload `once`: it must not push out what is read again. */
+async function readTexts(
+  engine: Engine,
+  rows: readonly TurnRow[],
+  use: BlobUse = 'again',
+): Promise<TextChange[]> {
   const views = await viewTurns(engine, rows, 'latest');
-  return Promise.all(views.map((view) => readText(engine, view)));
+  return Promise.all(views.map((view) => readText(engine, view, use)));
 }
 
 /** A turn that shows nothing leaves the index. */
-async function readText(engine: Engine, view: TurnView): Promise<TextChange> {
+async function readText(engine: Engine, view: TurnView, use: BlobUse): Promise<TextChange> {
   const { row } = view;
   const thread = String(row.context);
   const ref = String(row.id);
   const { depth, type } = row;
-  const value = LEDGER.test(type) ? undefined : await readValue(engine, view);
+  const value = LEDGER.test(type) ? undefined : await readValue(engine, view, use);
   if (value === undefined) return { remove: { thread, ref } };
   const at = (IMPORTED.test(type) && saidAt(value)) || row.createdAt;
   return { put: { thread, ref, depth, at, type, value } satisfies TextDocument };
@@ -178,6 +184,7 @@ function saidAt(value: unknown): number | undefined {
 async function readValue(
   engine: Engine,
   { encoding, payload, patch, size }: TurnView,
+  use: BlobUse,
 ): Promise<unknown> {
   if (payload === undefined || patch?.tombstone === true) return undefined;
   const isText = encoding === Encoding.text;
@@ -186,7 +193,7 @@ async function readValue(
     const bytes =
       size > PAYLOAD_BYTES_MAX
         ? await readBeginning(engine, payload)
-        : await engine.viewBlob(payload);
+        : await engine.viewBlob(payload, use);
     const value = bytes && decodePayload(bytes, encoding);
     // An encoding that nobody here knows.
     return value instanceof Uint8Array ? undefined : value;

@@ -4,6 +4,7 @@ import type { Batch, Change, Committed } from '../batch.ts';
 import type {
   BlobSource,
   BlobStored,
+  BlobUse,
   ContextList,
   ContextQuery,
   Engine,
@@ -98,12 +99,12 @@ export class FilesEngine implements Engine {
     return this.#writer.core.blobs.peek(hash);
   }
 
-  async viewBlob(hash: Hash): Promise<Uint8Array | undefined> {
+  async viewBlob(hash: Hash, use?: BlobUse): Promise<Uint8Array | undefined> {
     this.#assertOpen('getBlob');
     const cached = this.peekBlob(hash);
     if (cached !== undefined) return cached;
     return this.#read('getBlob', async (core) => {
-      const bytes = await core.blobs.view(hash);
+      const bytes = await core.blobs.view(hash, use);
       if (bytes === undefined) core.damage.assertWhole('blobs');
       return bytes;
     });

@@ -6,6 +6,7 @@ import type { Batch, Change, Committed } from '../batch.ts';
 import type {
   BlobSource,
   BlobStored,
+  BlobUse,
   ContextList,
   ContextQuery,
   Engine,
@@ -129,9 +130,9 @@ class PostgresEngine implements Engine {
     return view && new Uint8Array(view);
   }
 
-  async viewBlob(hash: Hash): Promise<Uint8Array | undefined> {
+  async viewBlob(hash: Hash, use?: BlobUse): Promise<Uint8Array | undefined> {
     this.#assertOpen('getBlob');
-    return this.#blobs.view(hash);
+    return this.#blobs.view(hash, use);
   }
 
   async *readBlob(

@@ -5,6 +5,7 @@ import { createHasher, hashBytes } from '../../../base/hash.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../format/blob-record.ts';
 import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
+import type { BlobUse } from '../../engine.ts';
 import type { BlobStat } from '../../rows.ts';
 import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
@@ -72,13 +73,14 @@ export class BlobReader {
   }
 
   /** The bytes are shared with the cache: a caller that wants to change them makes a copy. */
-  async view(hash: Hash): Promise<Uint8Array | undefined> {
+  async view(hash: Hash, use: BlobUse = 'again'): Promise<Uint8Array | undefined> {
     const cached = this.peek(hash);
     if (cached !== undefined) return cached;
     const place = this.#find(hash);
     if (place === undefined) return undefined;
     try {
-      return place.codec === BlobCodec.chunks ? await this.#join(place) : await this.#keep(place);
+      if (place.codec === BlobCodec.chunks) return await this.#join(place);
+      return use === 'once' ? await this.#readWhole(place) : await this.#keep(place);
     } catch (error) {
       if (isQuipuError(error, 'NOT_FOUND')) return undefined;
       throw error;

@@ -5,6 +5,7 @@ import { bytesToHash, createHasher, hashBytes, hashToBytes } from '../../../base
 import { BlobCodec } from '../../../format/blob-record.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
+import type { BlobUse } from '../../engine.ts';
 import type { BlobStat } from '../../rows.ts';
 import { PART_BYTES } from './intake.ts';
 
@@ -98,10 +99,10 @@ export class BlobReader {
     }
   }
 
-  async view(hash: Hash): Promise<Uint8Array | undefined> {
+  async view(hash: Hash, use: BlobUse = 'again'): Promise<Uint8Array | undefined> {
     const row = await this.#find(hash);
     if (row === undefined) return undefined;
-    if (row.upload === null) return this.#whole(row, hash);
+    if (row.upload === null) return this.#whole(row, hash, use);
     const all = new Uint8Array(row.size);
     let at = 0;
     for await (const piece of this.#readParts(hash, row, 0, row.size)) {
@@ -125,10 +126,10 @@ export class BlobReader {
     if (range.length > 0) yield new Uint8Array(range);
   }
 
-  #whole(row: BlobRow, hash: Hash): Uint8Array {
+  #whole(row: BlobRow, hash: Hash, use: BlobUse = 'again'): Uint8Array {
     if (row.cached !== undefined) return row.cached;
     const bytes = whole({ ...row, bytes: row.bytes ?? new Uint8Array() }, hash);
-    this.#cache.set(hash, bytes);
+    if (use === 'again') this.#cache.set(hash, bytes);
     return bytes;
   }
 
