@@ -20,6 +20,9 @@ import {
 const PART_DOCS = 32_768;
 const PART_CHARS = 48 * 1024 * 1024;
 
+/** The share of free pages that the file may keep. */
+const FREE_MAX = 0.02;
+
 const INSERT_DOC = `INSERT INTO docs (id, thread, ref, depth, at, piece, words, kind, type, model, blob, sketch)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
@@ -107,7 +110,10 @@ export class WriteDesk {
     return this.#parts.some(({ dirty }) => dirty !== 0);
   }
 
+  /** What sealing and removals left free is cut off the file, where it is worth the time. */
   close(): void {
+    const [free, pages] = [this.#db.pragma('freelist_count'), this.#db.pragma('page_count')];
+    if (Number(free) > Number(pages) * FREE_MAX) this.#db.exec('PRAGMA incremental_vacuum');
     this.#db.close();
   }
 
