@@ -34,7 +34,8 @@ function markdownOf(block: Block): string {
 
 /** A fence that is longer than any in the text. */
 function fence(text: string, language: string): string {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
+  let longest = 2;
+  for (const [{ length }] of text.matchAll(/`+/g)) longest = Math.max(longest, length);
   const ticks = '`'.repeat(longest + 1);
   return `${ticks}${language}\n${text}\n${ticks}`;
 }
