@@ -15,30 +15,62 @@ const BUILD_MS = 600_000;
 
 /** Fills a store with `size` turns, and a file of JSON Lines with the same. */
 export async function searchFill(trial: Trial): Promise<Result> {
-  const texts = new SearchTexts();
-  const store = await openStore(join(trial.folder, 'store'), {
-    durability: 'unsafe',
-    search: false,
-  });
   const lines = createWriteStream(join(trial.folder, 'texts.jsonl'));
-  let id = 0n;
   let bytes = 0;
-  for (let done = 0; done < trial.size; done += BATCH) {
-    if (done % CONTEXT_TURNS < BATCH) ({ id } = await store.contexts.create());
-    const count = Math.min(BATCH, trial.size - done);
-    const turns = Array.from({ length: count }, () => ({
-      type: 'message',
-      payload: { role: 'assistant', content: texts.next() },
-    }));
-    await store.contexts.appendBatch(id, turns);
-    const text = turns.map(({ payload }) => `${JSON.stringify(payload)}\n`).join('');
-    for (const { payload } of turns) bytes += Buffer.byteLength(payload.content);
+  for await (const payloads of fill(join(trial.folder, 'store'), textsOf(trial.size))) {
+    for (const { content } of payloads) bytes += Buffer.byteLength(content);
+    const text = payloads.map((payload) => `${JSON.stringify(payload)}\n`).join('');
     if (!lines.write(text)) await once(lines, 'drain');
   }
   lines.end();
   await once(lines, 'close');
-  await store.close();
   return { bytes };
+}
+
+/** Makes a store of the texts. Yields the payloads of each batch. */
+async function* fill(
+  place: string,
+  texts: Iterable<string>,
+): AsyncGenerator<readonly { readonly role: string; readonly content: string }[]> {
+  const store = await openStore(place, { durability: 'unsafe', search: false });
+  let id = 0n;
+  let done = 0;
+  for (const some of inBatches(texts)) {
+    if (done % CONTEXT_TURNS < BATCH) ({ id } = await store.contexts.create());
+    const payloads = some.map((content) => ({ role: 'assistant', content }));
+    await store.contexts.appendBatch(
+      id,
+      payloads.map((payload) => ({ type: 'message', payload })),
+    );
+    done += some.length;
+    yield payloads;
+  }
+  await store.close();
+}
+
+function* inBatches(texts: Iterable<string>): Generator<readonly string[]> {
+  let batch: string[] = [];
+  for (const text of texts) {
+    batch.push(text);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** The index of the same texts without Chinese and Japanese, where each character is a token. */
+async function sizeApart(trial: Trial): Promise<{ apartBytes: number; apartIndexBytes: number }> {
+  const place = join(trial.folder, 'apart');
+  let apartBytes = 0;
+  for await (const payloads of fill(place, withoutPairs(textsOf(trial.size)))) {
+    for (const { content } of payloads) apartBytes += Buffer.byteLength(content);
+  }
+  const store = await openStore(place);
+  const { index } = await store.search('warm up', { waitMs: BUILD_MS });
+  if (!index.upToDate) throw new Error('the index was not built in time');
+  await store.close();
+  return { apartBytes, apartIndexBytes: indexSize(place) };
 }
 
 /** Indexes what `searchFill` made, and asks; the same with a bare table. */
@@ -46,7 +78,7 @@ export async function search(trial: Trial): Promise<Result> {
   const place = join(trial.folder, 'store');
   const bytes = textBytes(trial.size);
   const built = await build(place);
-  const indexBytes = sizeOf(join(place, 'search.db')) + sizeOf(join(place, 'search.db-wal'));
+  const indexBytes = indexSize(place);
   const store = await openStore(place);
   await store.search('warm up', { waitMs: BUILD_MS });
   const asked = await askAll((query) => store.search(query, { waitMs: BUILD_MS, timeMs: 10_000 }));
@@ -67,6 +99,7 @@ export async function search(trial: Trial): Promise<Result> {
     builtRssBytes: built.rssBytes,
     rssBytes,
     scanMs,
+    ...(await sizeApart(trial)),
     ...named(asked, ''),
     ...named(compared, 'bare-'),
   };
@@ -134,19 +167,27 @@ function named(times: Record<QueryClass, number[]>, prefix: string): Record<stri
   );
 }
 
-function* bareTexts(count: number): Generator<{ text: string; indexed: string }> {
+function* textsOf(count: number): Generator<string> {
   const texts = new SearchTexts();
-  for (let n = 0; n < count; n += 1) {
-    const text = texts.next();
-    yield { text, indexed: withPairs(text) };
-  }
+  for (let n = 0; n < count; n += 1) yield texts.next();
+}
+
+function* withoutPairs(texts: Iterable<string>): Generator<string> {
+  for (const text of texts) if (withPairs(text) === text) yield text;
+}
+
+function* bareTexts(count: number): Generator<{ text: string; indexed: string }> {
+  for (const text of textsOf(count)) yield { text, indexed: withPairs(text) };
 }
 
 function textBytes(count: number): number {
-  const texts = new SearchTexts();
   let bytes = 0;
-  for (let n = 0; n < count; n += 1) bytes += Buffer.byteLength(texts.next());
+  for (const text of textsOf(count)) bytes += Buffer.byteLength(text);
   return bytes;
+}
+
+function indexSize(place: string): number {
+  return sizeOf(join(place, 'search.db')) + sizeOf(join(place, 'search.db-wal'));
 }
 
 function sizeOf(path: string): number {
