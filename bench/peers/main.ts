@@ -83,7 +83,8 @@ function manifestOf(folder: string): Manifest {
 function install(folder: string): void {
   if (isInstalled(folder)) return;
   console.error('Installing the peers. This happens once.');
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  // Not `npm ci`, which wants the optional packages of every platform in the lock file.
+  const args = ['install', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status, error } = spawnSync('npm', args, { cwd: folder, stdio: ['ignore', 2, 2] });
   if (error !== undefined) throw new Error(`npm did not start: ${error.message}`);
   if (status !== 0) throw new Error(`npm could not install the packages of ${folder}`);
