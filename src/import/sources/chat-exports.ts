@@ -9,10 +9,9 @@ import type {
   TakenTurn,
   TurnHead,
 } from '../source/source.ts';
-import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 import { showBlocks } from './claude-blocks.ts';
-import { readAlone, titleOf } from './shared.ts';
+import { filesAt, readAlone, titleOf } from './shared.ts';
 
 // What ChatGPT and Claude.ai give people as "your data": `conversations.json`, one list of all conversations. Each is a
 // tree of messages. The export may be larger than memory, so its items are read one at a time.
@@ -56,13 +55,7 @@ function createExport(name: string, title: string, read: ReadChat): Omit<Source,
     title,
     homes: () => [],
     async *discover(place: string): AsyncGenerator<SourceFile> {
-      const found = await statPlace(place);
-      if (found === undefined) return;
-      if (!found.isFolder) yield toFile({ ...found, name: basename(found.path) });
-      else {
-        const wants = (file: string): boolean => NAME.test(file);
-        for await (const file of walkFolder(found.path, wants)) yield toFile(file);
-      }
+      for await (const file of filesAt(place, NAME)) yield toFile(file);
     },
     isRecord: isObject,
     read: () => readAlone((record) => takeChat(record, read)),

@@ -1,11 +1,9 @@
-import { basename } from 'node:path';
 import type { Block } from '../source/block.ts';
 import { at, given, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceFile, SourceRecord, Taken, TurnHead } from '../source/source.ts';
-import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 import { showBlocks } from './claude-blocks.ts';
-import { readAlone, readUsage, titleOf } from './shared.ts';
+import { filesAt, readAlone, readUsage, titleOf } from './shared.ts';
 
 // Plain formats, for histories of programs that have no source of their own: JSON Lines of messages, and the lines that
 // `quipu export --as jsonl` and `quipu context last --json` write. A file is a session.
@@ -34,13 +32,7 @@ function createLines(name: string, title: string, read: ReadLine): Omit<Source, 
     title,
     homes: () => [],
     async *discover(place: string): AsyncGenerator<SourceFile> {
-      const found = await statPlace(place);
-      if (found === undefined) return;
-      if (!found.isFolder) yield toFile({ ...found, name: basename(found.path) });
-      else {
-        const wants = (file: string): boolean => /\.(?:jsonl|ndjson)$/.test(file);
-        for await (const file of walkFolder(found.path, wants)) yield toFile(file);
-      }
+      for await (const file of filesAt(place, /\.(?:jsonl|ndjson)$/)) yield toFile(file);
     },
     isRecord: isObject,
     read: () => readAlone((record) => takeLine(record, read)),

@@ -1,5 +1,8 @@
+import { basename } from 'node:path';
 import { countAt, isObject } from '../source/fields.ts';
 import type { RecordReader, SourceRecord, Taken, Usage } from '../source/source.ts';
+import { statPlace, walkFolder } from '../source/walk-folder.ts';
+import type { FoundFile } from '../source/walk-folder.ts';
 
 // What several sources have in common.
 
@@ -27,4 +30,12 @@ export function titleOf(text: string): Taken[] {
 /** A reader for records that each tell everything about themselves. */
 export function readAlone(take: (record: SourceRecord) => readonly Taken[]): RecordReader {
   return { heldFrom: undefined, save: () => null, end: () => [], take };
+}
+
+/** The file that a person named, whatever its name, or the files of a folder whose names fit. */
+export async function* filesAt(place: string, fits: RegExp): AsyncGenerator<FoundFile> {
+  const found = await statPlace(place);
+  if (found === undefined) return;
+  if (found.isFolder) yield* walkFolder(found.path, (name) => fits.test(name));
+  else yield { ...found, name: basename(found.path) };
 }
