@@ -101,11 +101,9 @@ export class MapShelf implements Shelf {
     return this.#contexts.get(id)?.place;
   }
 
-  findName(name: string): number | undefined {
-    for (const [id, context] of this.#contexts) {
-      if (context.name === name && context.place?.removed === false) return id;
-    }
-    return undefined;
+  withName(name: string): number[] {
+    const named = [...this.#contexts].filter(([, context]) => context.name === name);
+    return named.map(([id]) => id).sort((a, b) => b - a);
   }
 
   countContexts(query: ContextPageQuery): number {

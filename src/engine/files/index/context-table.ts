@@ -12,7 +12,7 @@ import type { ContextPageQuery, ContextPlace, ShelfBatch } from './shelf.ts';
 // Invariants
 // - A context that is known (`head` is set) and not removed has one listing row per tag, at its
 //   `updated_at`; no other has any.
-// - Metadata may come before the context itself; until then the row answers nothing.
+// - Metadata may come before the context itself. Until then the row is in no list.
 // - A context has as many rows of fields as its row says.
 
 export const CONTEXT_TABLES_SQL = `
@@ -80,7 +80,7 @@ export class ContextTable {
         @sum)`,
     );
     const known = 'head IS NOT NULL AND removed = 0';
-    this.#named = db.prepare(`SELECT * FROM contexts WHERE name = ? AND ${known}`);
+    this.#named = db.prepare('SELECT * FROM contexts WHERE name = ? ORDER BY id DESC');
     this.#listNamed = db.prepare(
       `SELECT * FROM contexts WHERE name >= ? AND name < ? AND ${known} AND (updated_at, id) < (?, ?)
        ORDER BY updated_at DESC, id DESC`,
@@ -143,9 +143,8 @@ export class ContextTable {
     return { head, base, ...times, removed: row.removed === 1 };
   }
 
-  findName(name: string): number | undefined {
-    const row = this.#named.get(encodeUtf8(name));
-    return row === undefined ? undefined : checked(row).id;
+  withName(name: string): number[] {
+    return this.#named.all(encodeUtf8(name)).map((row) => checked(row).id);
   }
 
   list(query: ContextPageQuery): number[] {

@@ -191,11 +191,7 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
   });
 
   it('are found by name, and listed by the beginning of it', () => {
-    expect([shelf.findName('a'), shelf.findName('a/1'), shelf.findName('A')]).toEqual([
-      2,
-      1,
-      undefined,
-    ]);
+    expect(['a', 'a/1', 'A'].map((name) => shelf.withName(name))).toEqual([[2], [1], []]);
     expect(shelf.listContexts({ limit: 9, namePrefix: 'a' })).toEqual([2, 1]);
     expect(shelf.listContexts({ limit: 9, namePrefix: 'a/' })).toEqual([1]);
     expect(shelf.listContexts({ limit: 1, namePrefix: '', label: 'red' })).toEqual([2]);
@@ -241,7 +237,7 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
     );
     expect(shelf.listContexts({ limit: 9, label: 'red' })).toEqual([3, 1]);
     expect(shelf.listContexts({ limit: 9, label: 'green' })).toEqual([2]);
-    expect([shelf.findName('a'), shelf.findName('b')]).toEqual([undefined, 2]);
+    expect(['a', 'b'].map((name) => shelf.withName(name))).toEqual([[], [2]]);
     expect(shelf.listContexts({ limit: 9, kind: 'chat' })).toEqual([1]);
   });
 
@@ -256,7 +252,7 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
     expect(shelf.getContext(3)?.removed).toBe(true);
     const gone = { head: 2, base: 0, createdAt: 1, updatedAt: 1000, removed: true };
     shelf.apply(shelfBatch({ contexts: [{ id: 2, ...gone }] }));
-    expect(shelf.findName('a')).toBeUndefined();
+    expect(shelf.withName('a')).toEqual([2]);
     expect(shelf.listContexts({ limit: 9, namePrefix: 'a' })).toEqual([1]);
   });
 
@@ -267,7 +263,7 @@ describe.each(targets)('contexts on a shelf of $name', ({ open }) => {
       }),
     );
     expect(shelf.getContext(8)).toBeUndefined();
-    expect(shelf.findName('eight')).toBeUndefined();
+    expect(shelf.withName('eight')).toEqual([8]);
     expect(shelf.listContexts({ limit: 9, label: 'red' })).toEqual([3, 2, 1]);
     shelf.apply(
       shelfBatch({

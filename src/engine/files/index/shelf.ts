@@ -130,8 +130,8 @@ export interface Shelf {
   patchesOf(turns: readonly number[]): number[];
   /** Also answers for a removed context. */
   getContext(id: number): ContextPlace | undefined;
-  /** The context with this name that is not removed. */
-  findName(name: string): number | undefined;
+  /** Contexts that were described with this name, newest first. They may be removed, or not known here yet. */
+  withName(name: string): number[];
   /** Ids of contexts that are not removed, by falling `updatedAt`, then falling id. */
   listContexts(query: ContextPageQuery): number[];
   /** The number of contexts that the query takes, whatever its limit. */

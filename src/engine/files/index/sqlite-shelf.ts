@@ -126,8 +126,8 @@ export class SqliteShelf implements Shelf {
     return asRead(() => this.#tables.contexts.find(id));
   }
 
-  findName(name: string): number | undefined {
-    return asRead(() => this.#tables.contexts.findName(name));
+  withName(name: string): number[] {
+    return asRead(() => this.#tables.contexts.withName(name));
   }
 
   listContexts(query: ContextPageQuery): number[] {

@@ -99,7 +99,10 @@ function expectSameLookups(index: Index, model: Shelf): void {
     expect(index.findSha256(sha256Of(n))).toBe(model.findSha256(sha256Of(n)));
     expect(index.patchesOf([n, n + 1])).toEqual(model.patchesOf([n, n + 1]));
     expect(index.getContext(n)).toEqual(model.getContext(n));
-    for (const name of [`x${n}`, `y${n}`]) expect(index.findName(name)).toBe(model.findName(name));
+    for (const name of [`x${n}`, `y${n}`]) {
+      const living = model.withName(name).find((id) => model.getContext(id)?.removed === false);
+      expect(index.findName(name)).toBe(living);
+    }
   }
   for (const doc of ['a', 'a/1', 'a/2', 'b', 'b/1']) {
     expect(index.findDoc(doc)).toEqual(model.findDoc(doc));
@@ -156,6 +159,21 @@ describe('index', () => {
       ),
       { numRuns: 40 },
     );
+  });
+
+  it('finds a name that reached the shelf before its context', () => {
+    const index = new Index({ shelf: new MapShelf(), positions: () => ({}), flushLimit: 2 });
+    const place = { head: 0, base: 0, createdAt: 1, updatedAt: 1, removed: false };
+    index.setContextTags(1, { name: 'a', kind: undefined, labels: [], fields: [] });
+    index.flush();
+    expect(index.findName('a')).toBeUndefined();
+    index.setContext(1, place);
+    expect(index.findName('a')).toBe(1);
+    index.setContext(1, { ...place, removed: true });
+    index.flush();
+    expect(index.findName('a')).toBeUndefined();
+    index.setContext(1, place);
+    expect(index.findName('a')).toBe(1);
   });
 
   it('knows after it was opened again which packs are no more', () => {

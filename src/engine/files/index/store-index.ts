@@ -147,8 +147,7 @@ export class Index {
   findName(name: string): number | undefined {
     const given = this.#waiting.names.get(name);
     if (given !== undefined && this.#hasName(given, name)) return given;
-    const stored = this.#shelf.findName(name);
-    return stored !== undefined && this.#hasName(stored, name) ? stored : undefined;
+    return this.#shelf.withName(name).find((id) => this.#hasName(id, name));
   }
 
   /** Trusts the shelf for the name of a context that has no waiting one. */
