@@ -14,13 +14,13 @@ export interface Statement<P extends unknown[] = unknown[], R = unknown> {
 }
 
 export interface OpenOptions {
-  /** How long a call waits for a lock of another connection. The default is 5,000. */
+  /** The time that a call waits for a lock of another connection. The default is 5,000. */
   readonly busyMs?: number;
   /** `create`, the default, makes a missing file; `write` and `read` do not. */
   readonly access?: 'create' | 'write' | 'read';
 }
 
-/** What a binding offers. `Database` in sqlite.ts builds on it. */
+/** The contract of a binding. `Database` in sqlite.ts builds on it. */
 export interface Connection {
   readonly isOpen: boolean;
   readonly inTransaction: boolean;

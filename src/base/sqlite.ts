@@ -83,7 +83,7 @@ export class Database {
     statement.run();
   }
 
-  /** What to select for all of a text that may have a NUL in it. Give the value to `toText`. */
+  /** The expression that selects all of a text that may have a NUL in it. Give the value to `toText`. */
   wholeText(column: string): string {
     if (this.#connection.readsWholeTexts) return column;
     return `CASE instr(${column}, char(0)) WHEN 0 THEN ${column} ELSE CAST(${column} AS BLOB) END AS ${column}`;

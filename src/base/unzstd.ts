@@ -3,7 +3,7 @@ import * as zlib from 'node:zlib';
 import type * as napi from 'zstd-napi';
 import { loadNative } from './load-native.ts';
 
-/** What `node:zlib` has from Node 22.15 on. The types of Node 20 do not declare it. */
+/** Functions of `node:zlib` from Node 22.15 on. The types of Node 20 do not declare them. */
 interface ZlibWithZstd {
   createZstdDecompress(): Transform;
 }

@@ -75,7 +75,7 @@ export interface TextSource {
   load(thread: string, ref: string): Promise<TextDocument | undefined>;
   /** Up to `count` documents on each side of one and itself, in order. */
   around(thread: string, ref: string, count: number): Promise<readonly TextDocument[]>;
-  /** Those of the documents that are not there any more, without a look at their texts. */
+  /** Picks the documents that are not there any more, without a look at their texts. */
   gone(documents: readonly TextRef[]): Promise<readonly TextRef[]>;
   /** True when `thread` shows the document of another thread that it was forked from. */
   shows(thread: string, document: TextDocument): Promise<boolean>;

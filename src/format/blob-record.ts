@@ -18,7 +18,7 @@ const VERSION = 1;
 export const BlobCodec = {
   raw: 0,
   zstd: 1,
-  /** They are a chunk list, see `chunk-list.ts`. */
+  /** The bytes are a chunk list, see `chunk-list.ts`. */
   chunks: 2,
   /** The bytes were erased: zeros of the same length stand in their place, and the hash stays. */
   erased: 3,

@@ -11,9 +11,9 @@ export interface FollowHistoryOptions {
   readonly place: string;
   /** Ends the following. What was read until then is stored. */
   readonly signal: AbortSignal;
-  /** How long to wait for an event of the file system before looking anyway. Default 2 s. */
+  /** The time to wait for an event of the file system before looking anyway. Default 2 s. */
   readonly pollMs?: number;
-  /** How long a file must be quiet until its last message counts as complete. Default 2 s. */
+  /** The time that a file must be quiet until its last message counts as complete. Default 2 s. */
   readonly quietMs?: number;
   /** Called after each look, with the sums since the beginning. */
   readonly onLook?: (report: ImportReport) => void;

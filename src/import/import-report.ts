@@ -1,4 +1,4 @@
-/** What an import did. */
+/** The result of an import. */
 export interface ImportReport {
   readonly source: string;
   /** Files that were looked at, and those among them that had not changed. */

@@ -48,7 +48,7 @@ interface Reading {
   readonly reader: RecordReader;
   /** Sessions that records of the file belong to. */
   readonly sessions: Map<string, Session>;
-  /** How often the texts of records without ids came, by session and text. */
+  /** The number of times that records without ids had a text, by session and text. */
   readonly seen: Map<string, number>;
   readonly goesOn: boolean;
   /** The position behind the last record. */

@@ -8,7 +8,7 @@ const toBytes = (text: Hash): Buffer => Buffer.from(text, 'hex');
 const bin = (header: string) => (text: Hash) =>
   Buffer.concat([Buffer.from(header, 'hex'), toBytes(text)]);
 
-/** How a hash may stand in a tree. */
+/** The forms that a hash may have in a tree. */
 const FORMS: Readonly<Record<string, (text: Hash) => Buffer>> = {
   'a binary with an 8-bit length': bin('c420'),
   'a binary with a 16-bit length': bin('c50020'),

@@ -1,7 +1,7 @@
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
 
-// What goes to a model is text, and bounded: a model has room for so much. Everything that was left out is named, with
+// A model gets text, and the text is bounded: a model has room for so much. Everything that was left out is named, with
 // the tool that reads it.
 
 /** Characters of all entries of one answer together. About 10,000 tokens. */

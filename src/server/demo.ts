@@ -229,7 +229,7 @@ async function fillInbox(store: Store): Promise<void> {
     { source: 'internal:dm:default:reviewer', type: 'message', content: 'two nits, else fine' },
     { source: 'self', type: 'record', subtype: 'note', content: '{"build":4123,"green":true}' },
   ]);
-  // It has seen all messages, so its handler is not run.
+  // The consumer has seen all messages, so its handler is not run.
   await queue?.subscribe({ consumer: 'warden', handler: 'true', filter: "type = 'message'" });
   await queue?.pop('warden', { lastEventId: 4 });
 }

@@ -128,7 +128,7 @@ async function readProducers(
   return known;
 }
 
-/** What the draft adds to the stream. Undefined when that is nothing. */
+/** The batch that the draft adds to the stream. Undefined when the draft is empty. */
 function toBatch(
   stream: LiveStream,
   draft: StreamDraft,

@@ -12,7 +12,7 @@ import { checkBounded } from '../base/text.ts';
 const NAME_BYTES_MAX = 500;
 const VERSION = 1;
 
-/** What is known of a stream besides its messages. */
+/** The facts about a stream besides its messages. */
 export interface StreamRecord {
   readonly name: string;
   /** The content type, as it was given. */

@@ -98,7 +98,7 @@ describe('safeDetail', () => {
       }
     }
     expect(safeDetail('EPIPE: Broken Pipe, write')).toBe('EPIPE: reader gone, write');
-    // What Go makes lower case, JavaScript may not.
+    // Go makes some letters lower case that JavaScript does not.
     expect(safeDetail('bro\u212aen p\u0130pe')).toBe('reader gone');
   });
 

@@ -37,7 +37,7 @@ function readWhole(): FrameEvent[] {
   return readAll(reader);
 }
 
-/** What is held counts, and not what nobody has collected yet. */
+/** Memory that is held counts, and not garbage that nobody has collected yet. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 
-// What to type instead of a word that is no command. The parser knows the near misses among the commands at one place.
+// Suggestions for a word that is no command. The parser knows the near misses among the commands at one place.
 // This also knows the words of other programs, and the commands at other places.
 
 /** Words that people know from elsewhere, with the verbs that do the same here. */

@@ -108,7 +108,7 @@ export function fitLine(text: string, columns: number): string {
   const isCut = head.length < text.length;
   let line = '';
   let width = 0;
-  /** What fits with room for the sign of a cut. */
+  /** The longest beginning that leaves room for the sign of a cut. */
   let short = '';
   for (const char of escapeControls(head.trim().replaceAll(/\s+/g, ' '))) {
     width += columnsOf(char);

@@ -117,7 +117,7 @@ export function drawJoins({ lane, joins, above }: Placed, strokes: Strokes): Cel
   return drawLanes(above, strokes).map((cell, at): Cell => {
     if (at < 2 * lane || at > 2 * last) return cell;
     if (at === 2 * lane) return { char: strokes.joined, lane };
-    /** What crosses here belongs to the next lane that ends. */
+    /** The lane that a crossing here belongs to: the next one that ends. */
     const owner = joins.find((join) => 2 * join >= at) ?? last;
     if (at % 2 === 1) {
       const isCorner = joins.includes((at + 1) / 2);

@@ -25,7 +25,7 @@ export const AGENTS: readonly string[] = [
   'jsonl',
   'quipu',
 ];
-/** What a history can be exported as, and what tokens are summed by. */
+/** The formats of an export, and the groups that tokens are summed by. */
 const FORMATS = ['markdown', 'html', 'jsonl', 'claude-code', 'codex', 'pi'];
 const SUMS = ['day', 'model', 'project', 'agent'];
 

@@ -25,7 +25,7 @@ const turnsOf = (lines: string): TurnJson[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as TurnJson);
 
-/** What an import keeps of a turn. */
+/** The part of a turn that an import keeps. */
 const keptOf = (lines: string): unknown[] =>
   turnsOf(lines).map(({ type, version, encoding, payloadHash, payload, depth, size }) => {
     return { type, version, encoding, payloadHash, payload, depth, size };

@@ -106,7 +106,7 @@ function toLine(fields: TurnFields, number: number, before: Line | undefined): L
   }
   const why = typeof fields.reason === 'string' ? fields.reason.slice(0, REASON_CHARS) : '';
   const reason = isTombstone ? why || 'tombstone' : undefined;
-  // What a tombstone hides is not in the file: an empty payload stands for it.
+  // A payload hidden by a tombstone is not in the file. An empty payload stands for it.
   const turn = toTurn(
     isTombstone ? { ...fields, encoding: 'bytes', payload: { base64: '' } } : fields,
     number,

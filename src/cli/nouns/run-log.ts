@@ -218,7 +218,7 @@ function toHeads(heads: readonly Context[], oneline: boolean): string {
   return `(${[...shown, ...more].join(', ')})`;
 }
 
-/** What was said, by whom, or else the payload as it is. */
+/** The speaker and the text, or else the payload as it is. */
 function toLineOfText(turn: Turn): string {
   if (turn.state === 'open' || turn.outcome !== undefined || turn.tombstone) return toPreview(turn);
   if (turn.bytes === undefined) return `(${toSize(turn.size)})`;

@@ -41,7 +41,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // What is no JSON is no table of prices.
+    // A file that is no JSON is no table of prices.
     return undefined;
   }
 }

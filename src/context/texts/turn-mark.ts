@@ -2,7 +2,7 @@ import type { TurnId } from '../../base/brand.ts';
 import type { Tips } from '../../engine/engine.ts';
 import type { TextChange, TextPage } from '../../engine/texts.ts';
 
-/** How far turns, patches and contexts were read: `<turn>.<patch>.<context>.<open turns>`. */
+/** The position up to which turns, patches and contexts were read: `<turn>.<patch>.<context>.<open turns>`. */
 export class TurnMark {
   turn: bigint;
   patch: number;

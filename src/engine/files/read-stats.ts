@@ -4,7 +4,7 @@ import type { Core } from './core/core.ts';
 
 // The figures of a folder. Counts are at hand; sizes take a walk through the folder.
 
-/** What the first part of a path stands for. Everything else there is a log, its checksums or a small file. */
+/** The part of the store by the first part of a path. All other files are logs, their checksums or small. */
 const PARTS: Readonly<Record<string, string>> = {
   blobs: 'blobs',
   turns: 'turns',

@@ -15,7 +15,7 @@ const DEPTH_MAX = 64;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const DATA_URL = /^data:([^,]{0,200});base64,/;
 
-/** What a blob holds: the bytes of a base64 text, a text, the JSON of a value, or the bytes of a data URL. */
+/** The content of a blob: the bytes of a base64 text, a text, the JSON of a value, or the bytes of a data URL. */
 export type BlobForm = 'base64' | 'text' | 'json' | `data:${string}`;
 
 export interface BlobBytes {
@@ -118,7 +118,7 @@ export async function internalise(
   places: readonly (readonly [string, BlobForm])[],
   bytesOf: (sha256: string) => Promise<Uint8Array | undefined>,
 ): Promise<void> {
-  // What was replaced last holds what was replaced before.
+  // The last replacement contains the earlier ones.
   for (const [pointer, form] of places.toReversed()) {
     const path = pointer
       .split('/')

@@ -13,7 +13,7 @@ export interface ParentPlace {
   readonly turn: TurnId | undefined;
 }
 
-/** What the contexts of a session are called. */
+/** The names of the contexts of a session. */
 export function describeSlot(
   session: Session,
   slot: Slot,

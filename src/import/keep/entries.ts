@@ -4,7 +4,7 @@ import type { SessionDetails, Source } from '../source/source.ts';
 import { ROOT, Session } from '../fold/session.ts';
 import type { Node, UsageRow } from '../fold/session.ts';
 
-// What the ledger of a source says: docs/format/import.md. An entry is a turn of the ledger. Entries of a session hold
+// The entries of a source's ledger: docs/format/import.md. An entry is a turn of the ledger. Entries of a session hold
 // what was new since the one before, and name it.
 
 export const ENTRY = {
@@ -14,7 +14,7 @@ export const ENTRY = {
   table: 'import.table',
 } as const;
 
-/** How far a file was read. */
+/** The position up to which a file was read. */
 export interface FileEntry {
   readonly path: string;
   readonly size: number;
@@ -26,7 +26,7 @@ export interface FileEntry {
   /** Of the bytes at the beginning and before `offset`. */
   readonly fingerprint: string;
   readonly session: string;
-  /** What the reader of the source has saved. */
+  /** The state that the reader of the source has saved. */
   readonly state?: unknown;
 }
 

@@ -9,7 +9,7 @@ import type { History } from './read-history.ts';
 import { toHtml, toMarkdown } from './to-page.ts';
 import { toClaudeCode, toCodex, toPi } from './to-session.ts';
 
-/** What a history can be written as. */
+/** The formats that a history can be written in. */
 export const EXPORT_FORMATS = ['markdown', 'html', 'jsonl', 'claude-code', 'codex', 'pi'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 

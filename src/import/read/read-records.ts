@@ -8,7 +8,7 @@ import type { SourceFile, SourceRecord } from '../source/source.ts';
 import { ListSplitter } from './list-splitter.ts';
 import { unpack } from './unpack.ts';
 
-/** What a file holds, in its order. `end` is the position behind it. */
+/** One piece of a file, in its order. `end` is the position behind it. */
 export type Read =
   | { readonly is: 'record'; readonly record: SourceRecord; readonly end: number }
   /** Bytes that are no record. `replaced`: they are no UTF-8, and so the text has replacement characters. */
@@ -18,7 +18,7 @@ export type Read =
   /** The last line has no end yet, and is no record. */
   | { readonly is: 'tail'; readonly bytes: number };
 
-/** What is noticed about the bytes. */
+/** Findings about the bytes. */
 export interface ReadNotes {
   /** Lines with bytes that are not UTF-8. */
   replaced: number;

@@ -43,7 +43,7 @@ export interface SourceFile {
   readonly packed?: 'zstd' | 'gzip';
   readonly size: number;
   readonly modifiedMs: number;
-  /** What is known of the session without reading it. */
+  /** The details that are known without reading the session. */
   readonly details?: SessionDetails;
   /** Folders of this session. A file that a record names is read only in there. */
   readonly folders?: readonly string[];
@@ -76,12 +76,12 @@ export interface RecordReader {
   end(): readonly Taken[];
   /** The offset of the first record that is held back; undefined if none is. */
   readonly heldFrom: number | undefined;
-  /** What another reader needs to go on from here, or from `heldFrom`. A JSON value. */
+  /** The state that another reader needs to go on from here, or from `heldFrom`. A JSON value. */
   save(): unknown;
 }
 
 /**
- * What became of a record. `session` is that of the file if it is not given. A name that begins with `/` is of a subagent
+ * The outcome of a record. `session` is that of the file if it is not given. A name that begins with `/` is of a subagent
  * whose records are in the same file, and stands below the session of the file.
  */
 export type Taken = TakenTurn | TakenAside | TakenDetails;
@@ -122,7 +122,7 @@ export interface TakenTurn {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** What is said of a turn beside its records. */
+/** The facts about a turn beside its records. */
 export interface TurnHead {
   /** Unix time in milliseconds. */
   readonly at?: number;
@@ -131,7 +131,7 @@ export interface TurnHead {
   readonly usage?: Usage;
   /** `meta`: nobody typed it. `truncated`: the source has only a part. `interrupted`: it was not completed. */
   readonly flags?: readonly ('meta' | 'truncated' | 'interrupted')[];
-  /** What a marker marks, such as `compaction` or `rollback`. */
+  /** The event that a marker marks, such as `compaction` or `rollback`. */
   readonly kind?: string;
   readonly summary?: string;
 }
@@ -160,7 +160,7 @@ export interface TakenDetails {
   readonly details: SessionDetails;
 }
 
-/** What is known of a session. A later value replaces an earlier one. */
+/** The facts known of a session. A later value replaces an earlier one. */
 export interface SessionDetails {
   readonly title?: Title;
   readonly cwd?: string;

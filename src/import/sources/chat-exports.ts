@@ -13,7 +13,7 @@ import type { FoundFile } from '../source/walk-folder.ts';
 import { showBlocks } from './claude-blocks.ts';
 import { filesAt, readAlone, titleOf } from './shared.ts';
 
-// What ChatGPT and Claude.ai give people as "your data": `conversations.json`, one list of all conversations. Each is a
+// ChatGPT and Claude.ai export "your data" as `conversations.json`, one list of all conversations. Each is a
 // tree of messages. The export may be larger than memory, so its items are read one at a time.
 
 const NAME = /^conversations(?:-[0-9]+)?\.json$/;

@@ -67,7 +67,7 @@ interface Group {
   readonly parts: TakenPart[];
   /** The ids of all records of the group. */
   readonly members: Set<string>;
-  /** What follows the message, in the order of the file. */
+  /** The records that follow the message, in the order of the file. */
   readonly queue: (TakenTurn | Taken)[];
   /** The id of the last turn of the group. */
   tip: string;
@@ -258,7 +258,7 @@ class ClaudeReader implements RecordReader {
     return { session: `/agent-${textAt(value, 'agentId') ?? 'inline'}` };
   }
 
-  /** What each line says of its session. */
+  /** Takes the facts that each line tells about its session. */
   #seen(value: SourceRecord['value']): Taken[] {
     const model = textAt(value, 'message', 'model');
     const lane = this.#lane(value);

@@ -56,7 +56,7 @@ async function toFile(found: FoundFile): Promise<SourceFile> {
   };
 }
 
-/** What the file beside a subagent's says of it. */
+/** Reads what the file beside a subagent's says about it. */
 async function aboutAgent(
   path: string,
   agent: string,

@@ -83,7 +83,7 @@ async function open(path: string): Promise<Database | undefined> {
     database.prepare('SELECT id FROM session LIMIT 1').all();
     return database;
   } catch {
-    // It is no database of opencode, or the copy was taken while it changed.
+    // The file is no database of opencode, or the copy was taken while it changed.
     return undefined;
   }
 }

@@ -256,7 +256,7 @@ class PiReader implements RecordReader {
   }
 }
 
-/** What an entry that is no turn says of its session. */
+/** Takes the facts about a session from an entry that is no turn. */
 function noted(type: string, value: SourceRecord['value']): Taken[] {
   if (type === 'model_change') {
     return [{ do: 'details', details: given({ model: textAt(value, 'model') ?? modelOf(value) }) }];

@@ -4,7 +4,7 @@ import type { RecordReader, SourceRecord, Taken, Usage } from '../source/source.
 import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 
-// What several sources have in common.
+// Steps that several sources share.
 
 const TITLE_CHARS = 80;
 

@@ -11,7 +11,7 @@ import { RecentThreads } from './recent-threads.ts';
 
 const turn = { type: 'note', payload: 'x' };
 
-/** What a random tree is made of: append to a context, or fork from one of the turns so far. */
+/** The steps of a random tree: append to a context, or fork from one of the turns so far. */
 const plan = fc.array(
   fc.oneof(
     fc.record({ do: fc.constant('append' as const), to: fc.nat() }),

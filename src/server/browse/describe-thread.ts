@@ -10,7 +10,7 @@ const CHAT_EVENTS_MAX = 1000;
 const LINE_CHARS = 160;
 const CHATS_KEPT = 1000;
 
-/** What was said last in a context. Undefined when there is nothing to show. */
+/** The last message of a context. Undefined when there is nothing to show. */
 export async function lastWords(store: Store, context: string): Promise<string | undefined> {
   try {
     const { turns } = await store.contexts.last(context, 1, { payload: PAYLOAD_BYTES_MAX });

@@ -211,7 +211,7 @@ describe('migrateEntry', () => {
       parentId: 'line-1',
       firstKeptEntryId: 'line-1',
     });
-    // What was appended since has names of its own.
+    // Later entries have names of their own.
     const later = { type: 'message', id: 'own', parentId: 'line-2' };
     expect(migrateEntry(later, { version: 1, index: 3 })).toEqual(later);
   });

@@ -181,7 +181,7 @@ describe('OutputSink', () => {
     const text = `a\u0007b\u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\${picture}\tc\u0085`;
     expect((await run({}, [text])).output).toBe('ablink\tc');
     expect((await run({ allowSixel: true }, [text])).output).toBe(`ablink${picture}\tc`);
-    // What looks like the inside of the machinery is text like any other.
+    // Bytes that look like the marks of the sink are text like any other.
     expect((await run({ allowSixel: true }, ['\u0000\u0001\u0000x\u0007'])).output).toBe('x');
     const endless = `\u001b]${'x'.repeat(5000)}`;
     expect((await run({}, [endless])).output).toBe(endless.slice(1));

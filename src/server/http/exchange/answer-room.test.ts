@@ -27,7 +27,7 @@ it('gives room in the order of asking, and counts it until it is given back', as
   first();
   for (const left of await Promise.all([second, third])) left();
   expect([began, budget.held]).toEqual([['second', 'third'], 0]);
-  // What is larger than all of the room gets it alone.
+  // An answer larger than all of the room gets the room alone.
   (await room.hold(1000, asker()))();
   expect(budget.held).toBe(0);
 });
