@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { listFiles, projectPath, readProject } from '../support/project.ts';
@@ -7,6 +7,7 @@ const documents = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
+  'AGENTS.md',
   'CHANGELOG.md',
   ...listFiles('docs', /\.md$/),
 ];
@@ -35,18 +36,33 @@ describe.each(documents)('%s', (document) => {
   });
 });
 
-describe.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', ...listFiles('docs/design', /\.md$/)])(
-  '%s',
-  (document) => {
-    it('names files of the sources that exist', () => {
-      const named = readProject(document).matchAll(/`((?:src|test|scripts)\/[\w./-]+)`/g);
-      const paths = [...new Set([...named].map(([, path]) => path!))];
-      expect(paths.filter((path) => !existsSync(projectPath(path)))).toEqual([]);
-    });
+describe.each([
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'AGENTS.md',
+  ...listFiles('docs/design', /\.md$/),
+])('%s', (document) => {
+  it('names files of the sources that exist', () => {
+    const named = readProject(document).matchAll(
+      /`((?:src|test|scripts|web|clients|examples)\/[\w./-]+)`/g,
+    );
+    const paths = [...new Set([...named].map(([, path]) => path!))];
+    expect(paths.filter((path) => !existsSync(projectPath(path)))).toEqual([]);
+  });
 
-    it('wraps at 120 columns', () => {
-      const lines = readProject(document).split('\n');
-      expect(lines.filter((line) => line.length > 120)).toEqual([]);
-    });
-  },
-);
+  it('wraps at 120 columns', () => {
+    const lines = readProject(document).split('\n');
+    expect(lines.filter((line) => line.length > 120)).toEqual([]);
+  });
+});
+
+it('the map of ARCHITECTURE.md has a row for every folder of src, and no other', () => {
+  const map = readProject('ARCHITECTURE.md').split('## One append')[0]!;
+  const [table = ''] = map.split('| beside `src`').slice(0, 1);
+  const rows = [...table.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, names]) => names!);
+  const named = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
+  const folders = readdirSync(projectPath('src'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  expect(named.toSorted()).toEqual(folders.toSorted());
+});

@@ -9,7 +9,7 @@ const reference = listFiles('docs/reference', /\.md$/).filter(
   (file) => !file.endsWith('wire-examples.md'),
 );
 
-describe.each(['README.md', ...guide, ...reference])('%s', (document) => {
+describe.each(['README.md', 'ARCHITECTURE.md', ...guide, ...reference])('%s', (document) => {
   it('has short sentences and lines, and paragraphs that name their subject', () => {
     expect(proseProblems(readProject(document))).toEqual([]);
   });
