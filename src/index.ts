@@ -19,7 +19,15 @@ export { toContextId, toHash, toTurnId } from './base/brand.ts';
 export type { ContextId, ContextIdLike, Hash, TurnId, TurnIdLike } from './base/brand.ts';
 export type { Json, Jsonable } from './base/jsonable.ts';
 export type { Store, TypedStore } from './store/store.ts';
-export type { BlobDetails, BlobEraseOptions, BlobInfo, Blobs, ByteRange } from './store/blobs.ts';
+export type {
+  BlobDetails,
+  BlobEraseOptions,
+  BlobInfo,
+  BlobListOptions,
+  BlobPage,
+  Blobs,
+  ByteRange,
+} from './store/blobs.ts';
 export type { Maintain, Stats } from './store/maintain.ts';
 export type {
   ContextEvent,

@@ -91,6 +91,10 @@ export class RemoteEngine extends SentMethods implements Engine {
     return (await this.#requests.putBlob(source)) as BlobStored;
   }
 
+  async listBlobs(prefix: string, limit: number, after?: Hash): Promise<readonly Hash[]> {
+    return this.#listNames('listBlobs', prefix, limit, after);
+  }
+
   async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
     const rows: TurnRow[] = [];
     for (let next = from; ;) {
@@ -221,16 +225,16 @@ export class RemoteEngine extends SentMethods implements Engine {
     return rows;
   }
 
-  async #listNames(
-    name: 'listLogs' | 'listDocs',
+  async #listNames<Name extends string>(
+    name: 'listBlobs' | 'listLogs' | 'listDocs',
     prefix: string,
     limit: number,
-    after: string | undefined,
-  ): Promise<readonly string[]> {
-    const names: string[] = [];
+    after: Name | undefined,
+  ): Promise<readonly Name[]> {
+    const names: Name[] = [];
     for (let from = after; ; from = names.at(-1)) {
       const step = Math.min(RECORDS_MAX, limit - names.length);
-      const found = await this.#read<string[]>(name, prefix, step, from);
+      const found = await this.#read<Name[]>(name, prefix, step, from);
       names.push(...found);
       if (found.length < step || names.length >= limit) return names;
     }

@@ -20,6 +20,7 @@ type OwnMethod =
   | 'commit'
   | 'readBlob'
   | 'putBlob'
+  | 'listBlobs'
   | 'walkBack'
   | 'ancestorAt'
   | 'getOpenTurn'

@@ -207,6 +207,11 @@ export interface Engine {
   putBlob(source: BlobSource): Promise<BlobStored>;
   /** The blob with this SHA-256 (64 hex digits), if it was put with one. */
   findBySha256(sha256: string): Promise<Hash | undefined>;
+  /**
+   * Hashes whose hex digits begin with `prefix`, sorted, after `after`. An engine that keeps a large blob as chunks
+   * lists those, too: each is a blob.
+   */
+  listBlobs(prefix: string, limit: number, after?: Hash): Promise<readonly Hash[]>;
 
   getTurn(id: TurnId): Promise<TurnRow | undefined>;
   /** `from` and up to `limit - 1` of its ancestors, newest first. NOT_FOUND when `from` is missing. */

@@ -30,6 +30,21 @@ export interface ByteRange {
   readonly end?: number;
 }
 
+export interface BlobListOptions {
+  /** Only hashes that begin with these hex digits. */
+  readonly prefix?: string;
+  /** Default 50, at most 10,000. */
+  readonly limit?: number;
+  /** From the page before. */
+  readonly cursor?: string;
+}
+
+export interface BlobPage {
+  readonly items: readonly Hash[];
+  /** Present when more may follow. */
+  readonly cursor?: string;
+}
+
 /**
  * Immutable bytes by content. A reference is the BLAKE3 hash as 64 hex digits, `b3:<hash>`, or
  * `blob:sha256:<64 hex digits>` for a blob that was put with its SHA-256.
@@ -46,6 +61,10 @@ export interface Blobs {
   get(ref: string): Promise<Uint8Array | undefined>;
   has(ref: string): Promise<boolean>;
   stat(ref: string): Promise<BlobDetails | undefined>;
+  /**
+   * Hashes in their order. A large blob in a folder is stored as chunks, which are blobs by themselves and listed, too.
+   */
+  list(options?: BlobListOptions): Promise<BlobPage>;
   /** Uses bounded memory for large blobs. Fails with NOT_FOUND when read, if the blob is missing. */
   stream(ref: string, range?: ByteRange): ReadableStream<Uint8Array>;
   /**

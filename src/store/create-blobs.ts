@@ -1,15 +1,26 @@
 import { join } from 'node:path';
 import type { ReadableStream } from 'node:stream/web';
 import { toHash, type Hash } from '../base/brand.ts';
+import { checkWhole } from '../base/check-value.ts';
 import { QuipuError, invalid, notFound } from '../base/errors.ts';
 import { hashBytes, sha256Hex } from '../base/hash.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { toStream } from '../base/to-stream.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { BlobDetails, BlobInfo, Blobs, ByteRange } from './blobs.ts';
+import type {
+  BlobDetails,
+  BlobInfo,
+  BlobListOptions,
+  BlobPage,
+  Blobs,
+  ByteRange,
+} from './blobs.ts';
 
 /** A blob up to this size goes through the journal in one commit; a larger blob is written in pieces. */
 const COMMIT_BYTES_MAX = 1_048_576;
+
+const LIST_DEFAULT = 50;
+const LIST_MAX = 10_000;
 
 interface PutOptions {
   readonly sha256?: boolean;
@@ -48,6 +59,19 @@ export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'er
       lifetime.assertOpen('blobs.stat');
       const hash = await findHash(engine, ref);
       return hash && engine.statBlob(hash);
+    },
+
+    async list(options: BlobListOptions = {}): Promise<BlobPage> {
+      lifetime.assertOpen('blobs.list');
+      const { prefix = '', limit = LIST_DEFAULT, cursor } = options;
+      checkWhole(limit, 'limit', 1, LIST_MAX);
+      if (!/^[0-9a-f]{0,64}$/.test(prefix)) {
+        throw invalid('prefix', `is up to 64 lower-case hex digits, got ${JSON.stringify(prefix)}`);
+      }
+      const after = cursor === undefined ? undefined : toHash(cursor, 'cursor');
+      const items = await engine.listBlobs(prefix, limit, after);
+      const last = items.at(-1);
+      return { items, ...(items.length === limit && last !== undefined && { cursor: last }) };
     },
 
     stream(ref: string, range: ByteRange = {}): ReadableStream<Uint8Array> {

@@ -143,6 +143,10 @@ export class MapShelf implements Shelf {
     return page([...this.#logs], prefix, limit, after);
   }
 
+  listBlobs(prefix: string, limit: number, after = ''): Hash[] {
+    return page([...this.#blobs.keys()], prefix, limit, after) as Hash[];
+  }
+
   *walkBlobs(): Generator<BlobPlace> {
     for (const places of this.#blobs.values()) yield* places;
   }

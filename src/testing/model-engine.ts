@@ -135,6 +135,11 @@ export class ModelEngine implements Engine {
     return this.state.sha256.get(sha256);
   }
 
+  async listBlobs(prefix: string, limit: number, after = ''): Promise<readonly Hash[]> {
+    this.#assertOpen('listBlobs');
+    return pickNames(this.state.blobs.keys(), prefix, after).slice(0, limit) as Hash[];
+  }
+
   async getTurn(id: TurnId): Promise<TurnRow | undefined> {
     this.#assertOpen('getTurn');
     return showTurn(this.state, this.state.getTurn(id));

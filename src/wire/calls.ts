@@ -16,6 +16,8 @@ export type ArgumentKind =
   | 'events'
   | 'gcOptions'
   | 'hash'
+  | 'hash?'
+  | 'hashPrefix'
   | 'limit'
   | 'pageRead'
   | 'pageRequest'
@@ -56,6 +58,7 @@ export const CALLS = {
   'engine.readBlob': { needs: 'read', args: ['hash', 'count', 'count'] },
   'engine.putBlob': { needs: 'write', args: ['putOptions'], kind: 'upload' },
   'engine.findBySha256': { needs: 'read', args: ['sha256'] },
+  'engine.listBlobs': { needs: 'read', args: ['hashPrefix', 'limit', 'hash?'] },
   'engine.getTurn': { needs: 'read', args: ['turn'] },
   'engine.walkBack': { needs: 'read', args: ['turn', 'limit'] },
   'engine.ancestorAt': { needs: 'read', args: ['turn', 'count'] },

@@ -71,6 +71,7 @@ async function catchStatements(url: string): Promise<Map<string, string>> {
     engine.stats(),
     engine.getBlob(one.payload!),
     engine.statBlob(one.payload!),
+    engine.listBlobs('ab', 9),
   ]);
   const ears = new Ears();
   await sweep(await ears.start(engine, 0), ears, { blobs: ['one'], turns: [toTurnId(1)] });

@@ -100,6 +100,64 @@ describe('quipu blob show', () => {
   });
 });
 
+describe('the beginning of a hash', () => {
+  it('stands for the blob that alone begins so', async () => {
+    using rig = new CliRig();
+    const hash = (await rig.feed('abc', 'blob', 'create', '-')).out.trim();
+    for (const short of [hash.slice(0, 6), `b3:${hash.slice(0, 12)}`, hash.slice(0, 63)]) {
+      expect((await rig.run('blob', 'get', short)).out).toBe('abc');
+    }
+    expect(JSON.parse((await rig.run('blob', 'show', hash.slice(0, 8), '--json')).out)).toEqual(
+      expect.objectContaining({ hash }),
+    );
+    expect((await rig.run('blob', 'rm', hash.slice(0, 8), '--reason', 'why')).out).toContain(hash);
+    expect(await rig.run('blob', 'get', hash.slice(0, 8))).toEqual({
+      code: 1,
+      out: '',
+      err: `quipu: there is no blob ${hash.slice(0, 8)}…\n`,
+    });
+    expect(await rig.run('blob', 'get', hash.slice(0, 5))).toMatchObject({ code: 2, out: '' });
+  });
+
+  it('is refused with all that it fits', async () => {
+    using rig = new CliRig();
+    const hashes: string[] = [];
+    // Both hashes begin with 93745e.
+    for (const text of ['text 8190', 'text 10290']) {
+      hashes.push((await rig.feed(text, 'blob', 'create', '-')).out.trim());
+    }
+    const { code, out, err } = await rig.run('blob', 'rm', '93745e', '--reason', 'why');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    const listed = hashes.toSorted().map((hash) => `\n  ${hash}`);
+    expect(err).toContain(`93745e is the beginning of several:${listed.join('')}`);
+    const [first = ''] = hashes;
+    expect((await rig.run('blob', 'get', first.slice(0, 12))).out).toBe('text 8190');
+  });
+});
+
+describe('quipu blob list', () => {
+  it('lists hashes with their sizes, page by page', async () => {
+    using rig = new CliRig();
+    await rig.run('init');
+    expect(await rig.run('blob', 'list')).toEqual({ code: 0, out: '', err: '' });
+    const hashes: string[] = [];
+    for (const text of ['a', 'bc', 'def']) {
+      hashes.push((await rig.feed(text, 'blob', 'create', '-')).out.trim());
+    }
+    const inOrder = hashes.toSorted();
+    const { out, err } = await rig.run('blob', 'list', '-n', '2');
+    const lines = out.split('\n');
+    expect(lines[0]).toMatch(/^BLOB +SIZE +STORED$/);
+    expect(lines.slice(1, 3).map((line) => line.slice(0, 64))).toEqual(inOrder.slice(0, 2));
+    expect(err).toBe(`more: --cursor ${inOrder[1]}\n`);
+    const rest = await rig.run('blob', 'list', '--cursor', inOrder[1] ?? '', '--json');
+    expect(JSON.parse(rest.out)).toMatchObject({ hash: inOrder[2] });
+    const one = await rig.run('blob', 'list', '--prefix', hashes[1]?.slice(0, 10) ?? '', '--json');
+    expect(JSON.parse(one.out)).toMatchObject({ hash: hashes[1], size: 2 });
+    expect(await rig.run('blob', 'list', '--prefix', 'xyz')).toMatchObject({ code: 2, out: '' });
+  });
+});
+
 describe('quipu blob rm', () => {
   it('erases a blob that nobody uses', async () => {
     using rig = new CliRig();

@@ -1,5 +1,5 @@
 import { QuipuError, invalid } from '../../base/errors.ts';
-import type { BlobInfo } from '../../store/blobs.ts';
+import type { BlobDetails, BlobInfo } from '../../store/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { startProgress } from '../kit/command.ts';
@@ -8,7 +8,9 @@ import type { ErasureOptions } from './erasure.ts';
 import { readInput, toFileError } from '../kit/input.ts';
 import { OUT_OPTIONS, openOutput, type OutGiven } from '../kit/output.ts';
 import { parseCount } from '../kit/parse.ts';
-import { toFacts, toSize } from '../kit/text.ts';
+import { toFacts, toSize, toTable } from '../kit/text.ts';
+import type { Argument } from 'commander';
+import { findBlob } from './short-hash.ts';
 import { argument, option, required } from '../kit/verb.ts';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -74,6 +76,11 @@ async function putWatched(
   }
 }
 
+/** Each command needs its own copy. */
+function blobArgument(): Argument {
+  return argument('<blob>', 'the hash or the beginning of it, b3:<hash> or blob:sha256:<hex>');
+}
+
 interface GetGiven extends OutGiven {
   readonly start?: number;
   readonly end?: number;
@@ -88,7 +95,7 @@ const get: QuipuVerb = {
     'quipu blob get $hash --start 0 --end 100',
   ],
   takes: [
-    argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>'),
+    blobArgument(),
     ...OUT_OPTIONS,
     option('--start <n>', 'first byte (default: 0)', parseCount),
     option('--end <n>', 'byte to stop before (default: the end)', parseCount),
@@ -98,7 +105,7 @@ const get: QuipuVerb = {
     const { start, end } = options;
     await using store = await io.openStore();
     await using output = await openOutput(shell, options);
-    const pieces = store.blobs.stream(ref, {
+    const pieces = store.blobs.stream(await findBlob(store, ref), {
       ...(start !== undefined && { start }),
       ...(end !== undefined && { end }),
     });
@@ -107,16 +114,48 @@ const get: QuipuVerb = {
   },
 };
 
+interface ListGiven {
+  readonly limit: number;
+  readonly prefix?: string;
+  readonly cursor?: string;
+}
+
+const list: QuipuVerb = {
+  name: 'list',
+  summary: 'List blobs by hash, with their sizes.',
+  more: 'The order is that of the hashes. Payloads of turns are blobs, too, and so are the chunks of a large blob in a folder.',
+  examples: ['quipu blob list', 'quipu blob list --prefix 6437b3 --json'],
+  takes: [
+    option('-n, --limit <n>', 'how many at most', parseCount, 50),
+    option('--prefix <hex>', 'only hashes that begin with this'),
+    option('--cursor <hash>', 'go on where the page before ended'),
+  ],
+  async run(io, options: ListGiven) {
+    await using store = await io.openStore();
+    const { items, cursor } = await store.blobs.list(options);
+    const stats = await Promise.all(items.map((hash) => store.blobs.stat(hash)));
+    // A blob may be removed between the two questions.
+    const found = stats.filter((stat) => stat !== undefined);
+    await io.printRows(found, toBlobTable);
+    if (cursor !== undefined) io.noteMore({ cursor });
+  },
+};
+
+function toBlobTable(blobs: readonly BlobDetails[]): string {
+  const rows = blobs.map(({ hash, size, storedSize }) => [hash, toSize(size), toSize(storedSize)]);
+  return toTable(['BLOB', 'SIZE', 'STORED'], rows, ['SIZE', 'STORED']);
+}
+
 const show: QuipuVerb = {
   name: 'show',
   aliases: ['stat'],
   summary: 'Show the size of a blob and what it takes in the store.',
   examples: ['quipu blob show $hash', 'quipu blob show blob:sha256:$sum --json'],
-  takes: [argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>')],
+  takes: [blobArgument()],
   async run(io, ref: string) {
     const { shell } = io;
     await using store = await io.openStore();
-    const found = await store.blobs.stat(ref);
+    const found = await store.blobs.stat(await findBlob(store, ref));
     if (found === undefined) {
       throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
     }
@@ -141,7 +180,7 @@ const rm: QuipuVerb = {
     'quipu blob rm $hash --reason "personal data" --everywhere',
   ],
   takes: [
-    argument('<blob>', 'the hash, b3:<hash> or blob:sha256:<hex>'),
+    blobArgument(),
     required('--reason <text>', 'why; shown in place of the payloads it was'),
     option('--everywhere', 'also when turns use it; each of them gets a tombstone'),
   ],
@@ -149,11 +188,11 @@ const rm: QuipuVerb = {
     const { shell } = io;
     const { reason, everywhere = false } = options;
     await using store = await io.openStore();
-    const report = await store.blobs.erase(ref, { reason, everywhere });
+    const report = await store.blobs.erase(await findBlob(store, ref), { reason, everywhere });
     if (io.json) await io.printJson(report);
     else if (report.erased) await shell.out(`${report.hash}\n`);
     if (!report.erased) throw stillUsed([report]);
   },
 };
 
-export const blobVerbs: readonly QuipuVerb[] = [create, get, show, rm];
+export const blobVerbs: readonly QuipuVerb[] = [create, list, get, show, rm];

@@ -18,6 +18,16 @@ export async function findStep(store: Store, thread: string, given: string): Pro
   return theOne(given, found) ?? given;
 }
 
+/** The blob that a reference names, with the rest of a hash that was given short. NOT_FOUND when nothing begins so. */
+export async function findBlob({ blobs }: Store, given: string): Promise<string> {
+  const digits = given.replace(/^b3:/, '');
+  if (WHOLE.test(digits) || !SHORT.test(digits)) return given;
+  const { items } = await blobs.list({ prefix: digits, limit: SHOWN_MAX + 1 });
+  const found = theOne(digits, new Set(items));
+  if (found !== undefined) return found;
+  throw new QuipuError('NOT_FOUND', `there is no blob ${given}…`, { what: 'blob', id: given });
+}
+
 /** The bundle that a workflow stood for, by its hash or the beginning of it. */
 export async function findBundle(store: Store, name: string, given: string): Promise<string> {
   if (WHOLE.test(given) || !SHORT.test(given)) return given;

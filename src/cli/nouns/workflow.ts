@@ -5,7 +5,7 @@ import type { JsonObject } from '../../workflow/home/check-input.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseJson, parseTime } from '../kit/parse.ts';
 import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
-import { findBundle, findStep } from './short-hash.ts';
+import { findBlob, findBundle, findStep } from './short-hash.ts';
 import { isThread, readGivenText, toStepLine, toThreadTable } from './workflow-output.ts';
 import { argument, option, required } from '../kit/verb.ts';
 
@@ -337,11 +337,12 @@ const step: QuipuVerb = {
     const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
     const content = await readGivenText(shell, given, '--content and --content-file');
     await using store = await io.openStore();
+    const refs = await Promise.all((ref ?? []).map((given) => findBlob(store, given)));
     const step = await store.workflows.step(id, {
       role,
       content,
       ...(meta !== undefined && { meta }),
-      ...(ref !== undefined && { refs: ref }),
+      ...(ref !== undefined && { refs }),
       ...(expectedHead !== undefined && {
         expectedHead: toHash(await findStep(store, id, expectedHead), 'head'),
       }),

@@ -139,6 +139,14 @@ export class FilesEngine implements Engine {
     });
   }
 
+  async listBlobs(prefix: string, limit: number, after?: Hash): Promise<readonly Hash[]> {
+    return this.#read('listBlobs', async (core) => {
+      // A blob that cannot be read could be one of them.
+      core.damage.assertWhole('blobs');
+      return core.index.listBlobs(prefix, limit, after);
+    });
+  }
+
   async getTurn(id: TurnId): Promise<TurnRow | undefined> {
     return this.#read('getTurn', async (core) =>
       showTurn(core, (await core.findTurn(Number(id)))?.row),

@@ -166,6 +166,11 @@ class PostgresEngine implements Engine {
     return this.#records.findBySha256(sha256);
   }
 
+  async listBlobs(prefix: string, limit: number, after?: Hash): Promise<readonly Hash[]> {
+    this.#assertOpen('listBlobs');
+    return this.#blobs.list(prefix, limit, after);
+  }
+
   async getTurn(id: TurnId): Promise<TurnRow | undefined> {
     this.#assertOpen('getTurn');
     return this.#turns.get(id);

@@ -46,6 +46,8 @@ interface Checked {
   readonly events: readonly NewEvent[];
   readonly gcOptions: GcOptions;
   readonly hash: Hash;
+  readonly 'hash?': Hash | undefined;
+  readonly hashPrefix: string;
   readonly limit: number;
   readonly pageRead: CheckedRead;
   readonly pageRequest: PageRequest;
@@ -120,6 +122,8 @@ const CHECKS: { readonly [Kind in ArgumentKind]: z.ZodType } = {
     all: z.boolean().optional(),
   }),
   hash,
+  'hash?': hash.optional(),
+  hashPrefix: z.string().regex(/^[0-9a-f]{0,64}$/, 'is up to 64 lower-case hex digits'),
   limit,
   pageRead: z.strictObject({
     payload: z.union([z.boolean(), count]),

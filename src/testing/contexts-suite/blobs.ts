@@ -64,6 +64,23 @@ function describePuts(target: ContextsTarget): void {
     );
   });
 
+  it('lists hashes page by page, and by their beginning', async () => {
+    const { blobs } = await openStore(target);
+    expect(await blobs.list()).toEqual({ items: [] });
+    const texts = Array.from({ length: 12 }, (_, nth) => Buffer.from(`one of many ${nth}`));
+    const hashes = texts.map((text) => hashBytes(text)).toSorted();
+    for (const text of texts) await blobs.put(text);
+    const first = await blobs.list({ limit: 8 });
+    expect(first).toEqual({ items: hashes.slice(0, 8), cursor: hashes[7] });
+    const rest = await blobs.list({ limit: 8, ...(first.cursor && { cursor: first.cursor }) });
+    expect(rest).toEqual({ items: hashes.slice(8) });
+    const [hash = ''] = hashes;
+    expect(await blobs.list({ prefix: hash.slice(0, 12) })).toEqual({ items: [hash] });
+    for (const bad of [{ prefix: 'ABC' }, { limit: 0 }, { limit: 10_001 }, { cursor: 'x' }]) {
+      await failure(blobs.list(bad), 'INVALID');
+    }
+  });
+
   it('puts nothing', async () => {
     const { blobs } = await openStore(target);
     const { hash } = await blobs.put(new Uint8Array());

@@ -208,6 +208,7 @@ const BLOB_VERBS: Readonly<Record<Exclude<keyof Blobs, 'path'>, Call>> = {
   get: ({ store, payload }) => store.blobs.get(payload),
   has: ({ store, payload }) => store.blobs.has(payload),
   stat: ({ store, payload }) => store.blobs.stat(payload),
+  list: ({ store, payload }) => store.blobs.list({ prefix: payload.slice(0, 6) }),
   stream: ({ store, payload }) => store.blobs.stream(payload),
   erase: ({ store, payload }) => store.blobs.erase(payload, { reason: 'r' }),
 };

@@ -15,6 +15,7 @@ export function blobSuite(target: EngineTarget): void {
     describeReads(target);
     describeStreams(target);
     describeSha256(target);
+    describeLists(target);
   });
 }
 
@@ -182,6 +183,38 @@ function describeSha256(target: EngineTarget): void {
     await engine.putBlob({ chunks: pieces(second.bytes, 13), sha256: true });
     expect(await engine.findBySha256(sha256Hex(first.bytes))).toBe(first.hash);
     expect(await engine.findBySha256(sha256Hex(second.bytes))).toBe(second.hash);
+  });
+}
+
+function describeLists(target: EngineTarget): void {
+  it('lists hashes by their beginning, sorted, page by page', async () => {
+    const engine = await openEngine(target);
+    expect(await engine.listBlobs('', 9)).toEqual([]);
+    const blobs = Array.from({ length: 300 }, (_, nth) => blobOf(`listed ${nth}`));
+    await engine.commit({ blobs: blobs.slice(0, 200) });
+    // The second part meets entries that the engine may have put elsewhere meanwhile.
+    await engine.checkpoint();
+    await engine.commit({ blobs: blobs.slice(150) });
+    const hashes = blobs.map(({ hash }) => hash).toSorted();
+    expect(await engine.listBlobs('', 1000)).toEqual(hashes);
+    expect(await engine.listBlobs('', 0)).toEqual([]);
+    expect(await engine.listBlobs('', 7, hashes[9])).toEqual(hashes.slice(10, 17));
+    expect(await engine.listBlobs('', 7, hashes.at(-1))).toEqual([]);
+    for (const digits of [1, 2, 8, 9, 63, 64]) {
+      const prefix = present(hashes[100]).slice(0, digits);
+      const found = hashes.filter((hash) => hash.startsWith(prefix));
+      expect(await engine.listBlobs(prefix, 1000)).toEqual(found);
+      expect(await engine.listBlobs(prefix, 1)).toEqual(found.slice(0, 1));
+      expect(await engine.listBlobs(prefix, 1000, found[0])).toEqual(found.slice(1));
+    }
+    for (const prefix of ['0', 'f', '00000000', 'ffffffff', 'f'.repeat(64)]) {
+      const found = hashes.filter((hash) => hash.startsWith(prefix));
+      expect(await engine.listBlobs(prefix, 1000)).toEqual(found);
+    }
+    // Neither a hash before the beginning nor one after it hides or adds anything.
+    const within = hashes.filter((hash) => hash.startsWith('8'));
+    expect(await engine.listBlobs('8', 1000, hashes[0])).toEqual(within);
+    expect(await engine.listBlobs('8', 1000, hashes.at(-1))).toEqual([]);
   });
 }
 

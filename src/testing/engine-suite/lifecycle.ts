@@ -170,6 +170,7 @@ function describeClosing(target: EngineTarget): void {
       readBlob: async () => engine.readBlob(hash)[Symbol.asyncIterator]().next(),
       putBlob: () => engine.putBlob({ chunks: oneByte() }),
       findBySha256: () => engine.findBySha256(sha256Hex(new Uint8Array())),
+      listBlobs: () => engine.listBlobs('', 1),
       getTurn: () => engine.getTurn(turn),
       walkBack: () => engine.walkBack(turn, 1),
       ancestorAt: () => engine.ancestorAt(turn, 0),

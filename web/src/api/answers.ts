@@ -1,6 +1,103 @@
 // Made by scripts/web-types.mjs from the description of the HTTP API. Do not edit.
 
 export interface Answers {
+listSnapshot: {
+turn_id: string
+path: string
+fs_root_hash: string
+entries: {
+name: string
+kind: ("file" | "dir" | "symlink")
+/**
+ * Octal
+ */
+mode: string
+size: number
+hash: string
+}[]
+}
+putTypeBundle: {
+bundle_id: string
+}
+getTypeBundle: {
+registry_version: number
+bundle_id: string
+[k: string]: unknown
+}
+listTypes: {
+types: {
+type_id: string
+latest_version: number
+bundle_id: string
+}[]
+}
+getType: {
+type_id: string
+type_version: number
+fields: {
+[k: string]: {
+name: string
+type: string
+[k: string]: unknown
+}
+}
+[k: string]: unknown
+}
+listRenderers: {
+renderers: {
+[k: string]: {
+[k: string]: unknown
+}
+}
+}
+searchContexts: {
+contexts: {
+context_id: string
+head_turn_id: string
+[k: string]: unknown
+}[]
+total_count: number
+[k: string]: unknown
+}
+getProvenance: {
+context_id: string
+provenance: ({
+[k: string]: unknown
+} | null)
+}
+listChildren: {
+context_id: string
+children: {
+context_id: string
+head_turn_id: string
+[k: string]: unknown
+}[]
+[k: string]: unknown
+}
+createCxdbContext: {
+context_id: string
+head_turn_id: string
+head_depth: number
+}
+forkCxdbContext: {
+context_id: string
+head_turn_id: string
+head_depth: number
+}
+appendCxdbTurn: {
+context_id: string
+turn_id: string
+depth: number
+content_hash: string
+}
+cxdbMetrics: {
+ts: string
+objects: {
+turns_total: number
+[k: string]: unknown
+}
+[k: string]: unknown
+}
 listContexts: {
 /**
  * Items: A movable head on the tree of turns, and what people say about it
@@ -1112,6 +1209,10 @@ erasedLines: number
 kept: string[]
 [k: string]: unknown
 }
+listBlobs: {
+items: string[]
+cursor?: string
+}
 putBlob: {
 hash: string
 sha256?: string
@@ -1499,6 +1600,20 @@ openapi: string
 }
 
 export const OPERATIONS = {
+  listSnapshot: ['GET', '/v1/turns/{id}/fs'],
+  readSnapshot: ['GET', '/v1/turns/{id}/fs/{path}'],
+  putTypeBundle: ['PUT', '/v1/registry/bundles/{bundle}'],
+  getTypeBundle: ['GET', '/v1/registry/bundles/{bundle}'],
+  listTypes: ['GET', '/v1/registry/types'],
+  getType: ['GET', '/v1/registry/types/{type}/versions/{version}'],
+  listRenderers: ['GET', '/v1/registry/renderers'],
+  searchContexts: ['GET', '/v1/contexts/search'],
+  getProvenance: ['GET', '/v1/contexts/{id}/provenance'],
+  listChildren: ['GET', '/v1/contexts/{id}/children'],
+  createCxdbContext: ['POST', '/v1/contexts/create'],
+  forkCxdbContext: ['POST', '/v1/contexts/fork'],
+  appendCxdbTurn: ['POST', '/v1/contexts/{id}/append'],
+  cxdbMetrics: ['GET', '/v1/metrics'],
   listContexts: ['GET', '/v1/contexts'],
   createContext: ['POST', '/v1/contexts'],
   findContext: ['GET', '/v1/contexts/by-name'],
@@ -1518,6 +1633,10 @@ export const OPERATIONS = {
   writeDelta: ['POST', '/v1/turns/{id}/delta'],
   sealTurn: ['POST', '/v1/turns/{id}/seal'],
   followOpenTurn: ['GET', '/v1/turns/{id}/events'],
+  createStream: ['PUT', '/v1/streams/{name}'],
+  appendToStream: ['POST', '/v1/streams/{name}'],
+  readStream: ['GET', '/v1/streams/{name}'],
+  removeStream: ['DELETE', '/v1/streams/{name}'],
   listPatches: ['GET', '/v1/turns/{id}/patches'],
   patchTurn: ['POST', '/v1/turns/{id}/patches'],
   tombstoneTurn: ['POST', '/v1/turns/{id}/tombstone'],
@@ -1573,6 +1692,7 @@ export const OPERATIONS = {
   dismissQuestions: ['POST', '/v1/chats/{id}/clarifications/{batch}/dismiss'],
   redactMessage: ['POST', '/v1/chats/{id}/messages/{message}/redact'],
   redactQuestions: ['POST', '/v1/chats/{id}/clarifications/{batch}/redact'],
+  listBlobs: ['GET', '/v1/blobs'],
   putBlob: ['PUT', '/v1/blobs'],
   getBlob: ['GET', '/v1/blobs/{ref}'],
   listQueues: ['GET', '/v1/queues'],

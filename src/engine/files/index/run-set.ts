@@ -157,10 +157,13 @@ export class RunSet {
     return undefined;
   }
 
-  /** All entries, each once, in slices of the prefixes. Between slices the set may change. */
-  *walk(): Generator<Buffer> {
+  /**
+   * All entries from a prefix on, each once, by rising prefix, in slices of the prefixes. Between slices the set may
+   * change.
+   */
+  *walk(start = 0): Generator<Buffer> {
     const { entryBytes } = this.#layout;
-    for (let from = 0; from < PREFIX_END;) {
+    for (let from = start; from < PREFIX_END;) {
       const slices = Math.max(1, totalEntries(this.#allRuns()) / WALK_STEP_ENTRIES);
       const to = Math.min(PREFIX_END, from + Math.ceil(PREFIX_END / slices));
       const slice = this.#gatherAll(from, to);

@@ -73,6 +73,24 @@ describe.each(targets)('a shelf of $name', ({ open }) => {
     expect(sorted(shelf.walkBlobs())).toEqual(sorted(places));
   });
 
+  it('lists hashes that share their first bytes, in order, a blob with two places once', () => {
+    const head = samplePlace(1).hash.slice(0, 8);
+    const twins = ['f', '3', 'a', '0'].map((digit) => (head + digit.repeat(56)) as Hash);
+    const places = twins.map((hash, nth) => ({ ...samplePlace(nth + 2), hash }));
+    shelf.apply(shelfBatch({ blobs: places }));
+    shelf.apply(shelfBatch({ blobs: [{ ...samplePlace(9, 2), hash: twins[1]! }, samplePlace(7)] }));
+    const inOrder = twins.toSorted();
+    expect(shelf.listBlobs(head, 9)).toEqual(inOrder);
+    expect(shelf.listBlobs(head, 2)).toEqual(inOrder.slice(0, 2));
+    expect(shelf.listBlobs(head, 2, inOrder[1])).toEqual(inOrder.slice(2));
+    expect(shelf.listBlobs(`${head}3`, 9)).toEqual([inOrder[1]]);
+    expect(shelf.listBlobs('', 9)).toEqual([...twins, samplePlace(7).hash].toSorted());
+    shelf.forgetBlobs([places[1]!]);
+    expect(shelf.listBlobs(head, 9)).toEqual(inOrder);
+    shelf.apply(shelfBatch({ gonePacks: [2] }));
+    expect(shelf.listBlobs(head, 9)).toEqual(inOrder.filter((hash) => hash !== twins[1]));
+  });
+
   it('forgets a place and still finds the other', () => {
     shelf.apply(shelfBatch({ blobs: [samplePlace(1), samplePlace(2)] }));
     shelf.apply(shelfBatch({ blobs: [samplePlace(1, 2)] }));

@@ -141,6 +141,8 @@ export interface Shelf {
   /** Names of logs or documents that are not removed, sorted. */
   listDocs(prefix: string, limit: number, after?: string): string[];
   listLogs(prefix: string, limit: number, after?: string): string[];
+  /** Hashes that begin with `prefix`, in hex digits, sorted, after `after`. */
+  listBlobs(prefix: string, limit: number, after?: Hash): Hash[];
   /** Every place once, with bounded memory. Changes made meanwhile may or may not be seen. */
   walkBlobs(): Iterable<BlobPlace>;
   /** Forgets places, together with the totals and positions of `next`. Without `next` the old ones stay. */

@@ -150,6 +150,26 @@ export class SqliteShelf implements Shelf {
     return asRead(() => this.#tables.names.listLogs(prefix, limit, after));
   }
 
+  listBlobs(prefix: string, limit: number, after?: Hash): Hash[] {
+    return asRead(() => [...this.#hashesFrom(prefix, limit, after)].sort().slice(0, limit));
+  }
+
+  /** The hashes of a page in the order of a walk: by their first eight digits, and those with the same in any order. */
+  #hashesFrom(prefix: string, limit: number, after = ''): ReadonlySet<Hash> {
+    const found = new Set<Hash>();
+    const first = (after > prefix ? after : prefix).slice(0, 8).padEnd(8, '0');
+    const end = prefix.slice(0, 8).padEnd(8, 'f');
+    let last = '';
+    for (const entry of this.#blobs.walk(Number.parseInt(first, 16))) {
+      const { hash } = entries.decodeBlob(entry);
+      const head = hash.slice(0, 8);
+      if (head > end || (found.size >= limit && head !== last)) break;
+      last = head;
+      if (hash > after && hash.startsWith(prefix)) found.add(hash);
+    }
+    return found;
+  }
+
   *walkBlobs(): Generator<BlobPlace> {
     const walk = this.#blobs.walk();
     for (

@@ -124,6 +124,7 @@ function expectSameLists(index: Index, model: Shelf): void {
     expect(index.listContexts(page)).toEqual(model.listContexts(page));
   }
   expect(index.listDocs('a', 2, 'a')).toEqual(model.listDocs('a', 2, 'a'));
+  expect(index.listBlobs('', 9)).toEqual(model.listBlobs('', 9));
   expect(index.listLogs('', 9)).toEqual(model.listLogs('', 9));
   const keys = (places: Iterable<{ hash: string; pack: number }>): string[] =>
     [...places].map((place) => `${place.hash} ${place.pack}`).sort();

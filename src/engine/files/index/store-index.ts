@@ -180,6 +180,11 @@ export class Index {
     return this.#shelf.listLogs(prefix, limit, after);
   }
 
+  listBlobs(prefix: string, limit: number, after?: Hash): Hash[] {
+    this.flush();
+    return this.#shelf.listBlobs(prefix, limit, after);
+  }
+
   walkBlobs(): Iterable<BlobPlace> {
     this.flush();
     return this.#shelf.walkBlobs();

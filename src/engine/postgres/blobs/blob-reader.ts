@@ -46,6 +46,11 @@ const STAT_BLOB: Statement = {
   text: 'SELECT size, stored_size, upload FROM quipu.blobs WHERE hash = $1',
 };
 
+const LIST_BLOBS: Statement = {
+  name: 'list-blobs',
+  text: `SELECT hash FROM quipu.blobs WHERE hash BETWEEN $1 AND $2 AND hash > $3 ORDER BY hash LIMIT $4`,
+};
+
 const READ_PARTS: Statement = {
   name: 'read-parts',
   text: `SELECT nth, hash, codec, size, bytes FROM quipu.blob_parts
@@ -78,6 +83,17 @@ export class BlobReader {
     if (row === undefined) return undefined;
     const chunks = row.upload === null ? 0 : Math.ceil(row.size / PART_BYTES);
     return { hash, size: row.size, storedSize: row.stored_size, chunks };
+  }
+
+  /** The hashes that begin with `prefix`, in hex digits, sorted, after `after`. */
+  async list(prefix: string, limit: number, after?: Hash): Promise<Hash[]> {
+    const rows = await this.#sql.query<Pick<BlobColumns, 'hash'>>(LIST_BLOBS, [
+      Buffer.from(prefix.padEnd(64, '0'), 'hex'),
+      Buffer.from(prefix.padEnd(64, 'f'), 'hex'),
+      Buffer.from(after ?? '', 'hex'),
+      Math.min(limit, Number.MAX_SAFE_INTEGER),
+    ]);
+    return rows.map(({ hash }) => bytesToHash(hash));
   }
 
   /** The hashes whose bytes are in the cache. */

@@ -175,7 +175,7 @@ export const errorJson: z.ZodType = z.strictObject({
   }),
 });
 
-const HASH = 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262';
+export const HASH = 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262';
 
 export const EXAMPLE_CONTEXT: object = {
   id: '1',

@@ -1,16 +1,37 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
 import type { BlobDetails } from '../../../store/blobs.ts';
-import { isKnown } from '../exchange/conditions.ts';
+import { given, isKnown } from '../exchange/conditions.ts';
 import { readUpload } from '../exchange/read-body.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
-import { EXAMPLE_BLOB, blobJson, blobRef, flag } from '../exchange/schemas.ts';
+import { EXAMPLE_BLOB, HASH, blobJson, blobRef, count, flag } from '../exchange/schemas.ts';
 
 /** Blobs are named by their content, so a cached copy never becomes stale. */
 const FOR_EVER = 'private, max-age=31536000, immutable';
 
 export const blobRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/blobs',
+    name: 'listBlobs',
+    summary: 'Hashes of blobs, in their order',
+    needs: 'read',
+    query: z.strictObject({
+      prefix: z.string().optional().describe('Only hashes that begin with these hex digits'),
+      limit: count.optional().describe('Default 50, at most 10,000'),
+      cursor: z.string().optional().describe('From the page before'),
+    }),
+    answer: {
+      what: 'A page; `cursor` is there when more may follow',
+      json: z.strictObject({ items: z.array(z.string()), cursor: z.string().optional() }),
+      example: { items: [HASH] },
+    },
+    async run({ query, request }) {
+      return jsonReply(await request.service.served.store.blobs.list(given(query)));
+    },
+  }),
+
   defineRoute({
     method: 'put',
     path: '/v1/blobs',
