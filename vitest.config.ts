@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { PATIENCE } from './src/testing/patience.ts';
 import { CountReporter } from './test/support/count-reporter.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { scratchFolder } from './test/support/scratch-folder.ts';
@@ -69,6 +70,7 @@ const config: ViteUserConfig = defineConfig({
     // Only against what never ends: on a busy machine loading the modules alone may take seconds.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: PATIENCE },
   },
 });
 

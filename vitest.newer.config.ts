@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { PATIENCE } from './src/testing/patience.ts';
 import { scratchFolder } from './test/support/scratch-folder.ts';
 
 // What `test/newer-node` runs on a newer Node: the suites of engine, contexts, queues and commands, on `node:sqlite`
@@ -24,6 +25,7 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: PATIENCE },
   },
 });
 

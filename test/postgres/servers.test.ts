@@ -190,7 +190,7 @@ async function leaveChanges(losesTimers: boolean): Promise<number> {
   const count = async (): Promise<number> =>
     Number((await runSql(schemas.urlOf(b), 'SELECT count(*) FROM changes'))[0]!['count']);
   const isCleared = async (): Promise<true> => ((await count()) === 0 ? true : Promise.reject());
-  await vi.waitFor(isCleared, 1000).catch(() => undefined);
+  await vi.waitFor(isCleared, losesTimers ? 1000 : PATIENCE).catch(() => undefined);
   return count();
 }
 

@@ -9,6 +9,8 @@ import { projectPath } from '../support/project.ts';
 
 export const MIB: number = 1024 * 1024;
 const SETTLE_MS = 500;
+/** Of `pulseMs`: served, and not left to wait, on a machine that is slow and does much else. */
+export const PULSE_MS_MAX = 15_000;
 
 /** What a process occupies, after it has collected its garbage, and has occupied at most. */
 export interface Look {

@@ -8,6 +8,7 @@ import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { writeOwnerNote } from '../../src/engine/files/disk/owner-note.ts';
 import { OwnedStore } from '../../src/host/owned-store.ts';
 import { openStore } from '../../src/open-store.ts';
+import { undisturbed } from '../support/undisturbed.ts';
 import { newFolder } from './host-rig.ts';
 
 /*
@@ -46,19 +47,23 @@ describe('those who wait for an owner', () => {
   });
 });
 
-it('waits anew for each owner: where they come and go, all get their turn', async () => {
-  const engine = await own();
-  const opening = openStore(folder, { waitMs: 2000 });
-  opening.catch(() => undefined);
-  await sleep(1500);
-  // As one does that takes over, between two looks of the one that waits.
-  writeOwnerNote(folder, { shares: true });
-  await sleep(1500);
-  await engine.close();
-  const store = await opening;
-  expect(await store.contexts.list()).toEqual({ items: [] });
-  await store.close();
-});
+it(
+  'waits anew for each owner: where they come and go, all get their turn',
+  undisturbed(200, async () => {
+    folder = newFolder();
+    const engine = await own();
+    const opening = openStore(folder, { waitMs: 2000 });
+    opening.catch(() => undefined);
+    await sleep(1500);
+    // As one does that takes over, between two looks of the one that waits.
+    writeOwnerNote(folder, { shares: true });
+    await sleep(1500);
+    await engine.close();
+    const store = await opening;
+    expect(await store.contexts.list()).toEqual({ items: [] });
+    await store.close();
+  }),
+);
 
 describe('a lock that is deleted under its owner', () => {
   const LOCKS = ['lock.db', 'journal/lock.db'];

@@ -2,15 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { PATIENCE } from '../../src/testing/patience.ts';
 import { encodeCallReply } from '../../src/wire/call.ts';
-import { FloodServer, MIB, closed, getOf, pageArguments } from './flood-rig.ts';
+import { FloodServer, MIB, closed, getOf, pageArguments, PULSE_MS_MAX } from './flood-rig.ts';
 
 // What clients that ask for much and take little may cost: a bounded amount of the server's memory, and the others
 // nothing they notice. The long runs are in test/soak/hostile-clients.test.ts.
 
 /** Room for answers, the cache of the store, and for the collector to be late. Without bounds it is many times that. */
 const GROWTH_MAX = 250 * MIB;
-/** On a machine that is slow and does much else. */
-const PULSE_MS_MAX = 5000;
 
 let server: FloodServer;
 /** Ten turns of a megabyte. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Access, Identity, Scope } from '../../src/server/access/access.ts';
 import type { AnsweredRequest } from '../../src/server/binary/hooks.ts';
 import { decodeHelloReply, encodeHello, helloMeta } from '../../src/wire/hello.ts';
@@ -9,6 +9,7 @@ import { startSocketServer } from './socket-server.ts';
 import { callOf, createContext } from './socket-verbs.ts';
 import type { Message } from './socket-verbs.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
+import { undisturbed } from '../support/undisturbed.ts';
 import { encodeCtxCreate, encodeSubscribe } from '../wire/cxdb-client.ts';
 
 const CREATE = [MessageType.CTX_CREATE, encodeCtxCreate(0n)] as const;
@@ -82,24 +83,25 @@ describe('where tokens are needed', () => {
     await peer.ended();
   });
 
-  it('silence is not waited for', async () => {
-    await using server = await startSocketServer({
-      access: tokens().access,
-      limits: { helloMs: 50 },
-    });
-    const peer = await SocketPeer.open(server.port);
-    await peer.ended();
-    const open = await startSocketServer({ limits: { helloMs: 50 } });
-    // Who has said something may be idle, and where no token is needed that is enough.
-    const idle = await SocketPeer.open(open.port);
-    expect(await createContext(idle)).toBe(1n);
-    const silent = await SocketPeer.open(open.port);
-    await silent.ended();
-    await sleep(100);
-    expect(await createContext(idle)).toBe(2n);
-    idle.close();
-    await open.close(1000);
-  });
+  it(
+    'silence is not waited for',
+    undisturbed(50, async () => {
+      const limits = { helloMs: 200 };
+      await using server = await startSocketServer({ access: tokens().access, limits });
+      const peer = await SocketPeer.open(server.port);
+      await peer.ended();
+      await using open = await startSocketServer({ limits });
+      // Who has said something may be idle, and where no token is needed that is enough.
+      const idle = await SocketPeer.open(open.port);
+      onTestFinished(() => idle.close());
+      expect(await createContext(idle)).toBe(1n);
+      const silent = await SocketPeer.open(open.port);
+      await silent.ended();
+      await sleep(limits.helloMs);
+      expect(await createContext(idle)).toBe(2n);
+      idle.close();
+    }),
+  );
 });
 
 describe('HELLO', () => {

@@ -15,7 +15,7 @@ const ORIGIN = 'https://example.com';
  * Its tests mostly wait, so they wait together. Some let a stream live for two seconds and use it after one and a half:
  * a machine that stands still for a moment misses that, and the test is done again.
  */
-export const SUITE = { concurrent: true, retry: 2 };
+export const SUITE = { concurrent: true, retry: 5 };
 
 /** The whole suite of the Durable Streams protocol against a server over this engine. */
 export function streamConformance(open: () => Promise<Engine>): void {

@@ -2,6 +2,7 @@ import { CliRig } from '../../../test/cli/rig.ts';
 import type { Ran } from '../../../test/cli/rig.ts';
 import { projectPath } from '../../../test/support/project.ts';
 import { openStore } from '../../open-store.ts';
+import { PATIENCE } from '../../testing/patience.ts';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -128,18 +129,12 @@ it('lets in by token, and cuts off who held a revoked one', async () => {
   await store.contexts.create();
   await expect(store.maintain.gc()).rejects.toMatchObject({ code: 'FORBIDDEN' });
   await rig.run('token', 'revoke', 'a');
-  await expect
-    .poll(
-      () =>
-        store.contexts.list().then(
-          () => 'in',
-          (error: { code: string }) => error.code,
-        ),
-      {
-        timeout: 3000,
-      },
-    )
-    .toBe('UNAUTHORIZED');
+  const outcome = (): Promise<string> =>
+    store.contexts.list().then(
+      () => 'in',
+      (error: { code: string }) => error.code,
+    );
+  await expect.poll(outcome, PATIENCE).toBe('UNAUTHORIZED');
   await server.stop();
 });
 

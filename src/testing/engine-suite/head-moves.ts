@@ -4,6 +4,7 @@ import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ContextRow } from '../../engine/rows.ts';
+import { PATIENCE } from '../patience.ts';
 import { describeWhen } from './describe-when.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
@@ -125,7 +126,7 @@ function describeNews(target: EngineTarget): void {
     const heard = listen(engine);
     await move(engine, id, 2);
     await append(engine, id, 'f');
-    await expect.poll(() => heard.length).toBe(2);
+    await expect.poll(() => heard.length, PATIENCE).toBe(2);
     const [moved, appended] = heard;
     expect(moved).toMatchObject({ moves: [id], turns: [], contexts: [{ id, head: 2n }] });
     expect(moved?.heads.map(toHead)).toMatchObject([{ id, head: 2n }]);

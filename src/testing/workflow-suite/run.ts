@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { encodeUtf8 } from '../../base/text.ts';
-import type { Workflows } from '../../workflow/threads/workflows.ts';
+import type { RunResult, Workflows } from '../../workflow/threads/workflows.ts';
 import { failure } from '../engine-suite/fixture.ts';
-import { one } from './bundle-source.ts';
+import { Gate, one } from './bundle-source.ts';
 import { countBlobs } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { openWorkflows } from './fixture.ts';
@@ -96,12 +96,13 @@ export function runSuite(target: StoreTarget): void {
 
     it('stops behind a step when paused, at once when killed or removed', async () => {
       const { workflows } = (await openWorkflows(target)).store;
+      const gate = new Gate();
       await workflows.bundles.add(
-        one(`a: () => 'a', b: () => new Promise(() => setInterval(() => {}, 1000))`),
+        one(`a: ${gate.role('a')}, b: () => new Promise(() => setInterval(() => {}, 1000))`),
       );
       const paused = await workflows.run('one', {
         prompt: 'go',
-        onStart: (id) => void workflows.pause(id),
+        onStart: (id) => void workflows.pause(id).then(() => gate.open()),
       });
       expect(paused.state).toBe('paused');
       expect((await workflows.get(paused.threadId))?.state).toBe('paused');
@@ -120,36 +121,32 @@ export function runSuite(target: StoreTarget): void {
 
     it('goes on behind a summary that came while a role was at work, and behind nothing else', async () => {
       const { workflows } = (await openWorkflows(target)).store;
-      const slow = `() => new Promise((done) => setTimeout(() => done('b'), 500))`;
-      await workflows.bundles.add(one(`a: () => 'a', b: ${slow}`));
       const ids: string[] = [];
-      const result = await workflows.run('one', {
-        prompt: 'go',
-        onStart: (id) => ids.push(id),
-        onStep: ({ role }) => void (role === 'a' && workflows.compact(ids[0]!, 'short')),
-      });
+      /** Runs a bundle whose second role is at work until somebody else did this to the thread. */
+      const runBeside = async (act: (id: string) => Promise<unknown>): Promise<RunResult> => {
+        const gate = new Gate();
+        await workflows.bundles.add(one(`a: () => 'a', b: ${gate.role('b')}`));
+        const onStart = (id: string): void => void ids.push(id);
+        const running = workflows.run('one', { prompt: 'go', onStart });
+        await gate.reached();
+        await act(ids.at(-1)!);
+        gate.open();
+        return running;
+      };
+      const result = await runBeside((id) => workflows.compact(id, 'short'));
       expect(result.returnCode).toBe(0);
       const { steps } = await workflows.steps(result.threadId);
       expect(steps.map(({ role }) => role)).toEqual(['a', '__compact__', 'b', '__end__']);
-      const stolen = workflows.run('one', {
-        prompt: 'go',
-        onStart: (id) => ids.push(id),
-        onStep: ({ role }) =>
-          void (
-            role === 'a' &&
-            setTimeout(() => void workflows.step(ids[1]!, { role: 'x', content: '' }), 60)
-          ),
-      });
+      const stolen = runBeside((id) => workflows.step(id, { role: 'x', content: '' }));
       await failure(stolen, 'HEAD_MOVED');
       expect((await workflows.get(ids[1]!))?.state).toBe('active');
     });
 
     it('runs a child as a step, and finds it again after an interruption', async () => {
       const { workflows } = (await openWorkflows(target)).store;
+      const gate = new Gate();
       await workflows.bundles.add(
-        one(
-          `a: ({ prompt }) => 'child of ' + prompt, b: () => new Promise((done) => setTimeout(() => done('grown'), 200))`,
-        ),
+        one(`a: ({ prompt }) => 'child of ' + prompt, b: ${gate.role('grown')}`),
       );
       await workflows.bundles.add(`
       export const descriptor = { name: 'parent', roles: { ask: {}, child: { workflow: 'one' }, squeeze: { compact: true } } };
@@ -157,12 +154,12 @@ export function runSuite(target: StoreTarget): void {
       export const table = { __start__: 'ask', ask: 'child', child: 'squeeze', squeeze: '__end__' };
     `);
       const stop = new AbortController();
-      const first = await workflows.run('parent', {
-        prompt: 'go',
-        signal: stop.signal,
-        onStep: () => void setTimeout(() => stop.abort(), 150),
-      });
+      const running = workflows.run('parent', { prompt: 'go', signal: stop.signal });
+      await gate.reached();
+      stop.abort();
+      const first = await running;
       expect(first.state).toBe('interrupted');
+      gate.open();
       const result = await workflows.resume(first.threadId);
       expect(result).toMatchObject({ state: 'completed', returnCode: 0 });
       const { items } = await workflows.list({ state: 'all' });

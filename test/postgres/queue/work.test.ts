@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { QueueRings } from '../../../src/queue/postgres/tables/queue-rings.ts';
 import { EventTable } from '../../../src/queue/postgres/tables/event-table.ts';
@@ -23,13 +22,31 @@ async function workOnce({ queues }: QueueRig, options: WorkOptions = {}): Promis
   return notes.map(({ consumer, what }) => `${consumer} ${what}`);
 }
 
+interface Started {
+  /** It listens, and has looked since it does. */
+  readonly ready: Promise<void>;
+  stop(): Promise<void>;
+}
+
 /** One that looks for itself every so often, besides being woken. */
-function startWorker({ database }: QueueRig, lookMs: number): { stop(): Promise<void> } {
+function startWorker({ database }: QueueRig, lookMs: number): Started {
   const stop = new AbortController();
   const rings = new QueueRings(database);
-  const world = { database, rings, leases: new LeaseTable(database), lookMs };
+  let listens = false;
+  rings.listen((queue) => (listens ||= queue === undefined));
+  let looked: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (looked = resolve));
+  class WatchedLeases extends LeaseTable {
+    override async *due(queue?: string): ReturnType<LeaseTable['due']> {
+      const isLast = listens;
+      yield* super.due(queue);
+      if (isLast) looked();
+    }
+  }
+  const world = { database, rings, leases: new WatchedLeases(database), lookMs };
   const working = new Worker(world, checkWork({ signal: stop.signal })).run();
   return {
+    ready,
     async stop() {
       stop.abort();
       await working;
@@ -94,7 +111,7 @@ describe('a worker', () => {
     const handler = `cd ${rig.notes}; echo begun >> ran; ${work}; echo ended >> ran`;
     await rig.inbox.subscribe({ consumer: 'w', handler });
     const worker = startWorker(rig, NEVER_MS);
-    await setTimeout(300);
+    await worker.ready;
     await rig.inbox.push(message('1'));
     await eventually(() => rig.noted('ran').length === 2);
     writeFileSync(hold, '');
@@ -113,7 +130,7 @@ describe('a worker', () => {
     const rig = await openRig();
     await rig.inbox.subscribe({ consumer: 'w', handler: `echo x >> ${rig.notes}/ran` });
     const worker = startWorker(rig, lookMs);
-    await setTimeout(200);
+    await worker.ready;
     const silent = { source: 'self', type: 'message', subtype: null, content: '1' } as const;
     await new EventTable(rig.database, 'inbox').insert([silent]);
     const isHandled = await eventually(() => rig.noted('ran').length === 1, withinMs).then(
@@ -134,17 +151,17 @@ describe('a worker', () => {
 
   it('stops a handler whose lease was given to another', async () => {
     const rig = await openRig();
-    const handler = `echo begun >> ${rig.notes}/ran; sleep 5; echo ended >> ${rig.notes}/ran`;
+    const handler = `echo begun >> ${rig.notes}/ran; sleep 30; echo ended >> ${rig.notes}/ran`;
     await rig.inbox.subscribe({ consumer: 'w', handler });
     await rig.inbox.push(message('1'));
     const stop = new AbortController();
     const notes: string[] = [];
     const working = rig.queues.work({
       signal: stop.signal,
-      leaseMs: 600,
+      leaseMs: 3000,
       note: ({ what }) => notes.push(what),
     });
-    await eventually(() => notes.length === 1);
+    await eventually(() => rig.noted('ran').length === 1);
     stop.abort();
     await rig.database.query("UPDATE quipu.queue_consumers SET fence = fence + 1, holder = 'x'");
     await working;
