@@ -9,11 +9,16 @@ const reference = listFiles('docs/reference', /\.md$/).filter(
   (file) => !file.endsWith('wire-examples.md'),
 );
 
-describe.each(['README.md', 'ARCHITECTURE.md', ...guide, ...reference])('%s', (document) => {
-  it('has short sentences and lines, and paragraphs that name their subject', () => {
-    expect(proseProblems(readProject(document))).toEqual([]);
-  });
-});
+const format = listFiles('docs/format', /\.md$/);
+
+describe.each(['README.md', 'ARCHITECTURE.md', ...guide, ...reference, ...format])(
+  '%s',
+  (document) => {
+    it('has short sentences and lines, and paragraphs that name their subject', () => {
+      expect(proseProblems(readProject(document))).toEqual([]);
+    });
+  },
+);
 
 describe.each(guide)('%s', (document) => {
   it('says what a reader can do after it, and shows an example that runs', () => {
@@ -48,6 +53,14 @@ describe('proseProblems', () => {
     const long = 'x'.repeat(121);
     expect(proseProblems(`${long}\n\n| ${long} |`)).toEqual(['1: 121 columns']);
     expect(proseProblems(`\`\`\`sh\n${long}\n\`\`\``)).toEqual(['2: 121 columns']);
+  });
+
+  it('takes a record of any length, and not a sentence beside one', () => {
+    const hex = '0f'.repeat(60);
+    const json = `{"name":"${'x'.repeat(120)}"}`;
+    expect(proseProblems(`Example mark: \`${hex}\``)).toEqual([]);
+    expect(proseProblems(`\`\`\`json\n${json}\n\`\`\``)).toEqual([]);
+    expect(proseProblems(`A mark is \`${hex}\`, as here.`)).toHaveLength(1);
   });
 
   it.each([
