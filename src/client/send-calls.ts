@@ -1,7 +1,7 @@
 import { QuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Progress } from '../engine/progress.ts';
-import type { CheckReport, Upkeep } from '../engine/upkeep.ts';
+import type { BackupReport, CheckReport, Upkeep } from '../engine/upkeep.ts';
 import { ENGINE_METHODS, rowOf } from '../wire/calls.ts';
 import type { CallName, EngineMethod } from '../wire/calls.ts';
 import type { Requests } from './requests.ts';
@@ -65,7 +65,11 @@ export function remoteUpkeep(requests: Requests): Upkeep {
     eraseBlob: sends(requests, 'upkeep.eraseBlob'),
     eraseLines: sends(requests, 'upkeep.eraseLines'),
     // `to` is a folder on the server's machine.
-    backup: sends(requests, 'upkeep.backup'),
+    async backup(to, progress, also) {
+      const report = (await requests.runLong('upkeep.backup', [to], progress)) as BackupReport;
+      await also?.();
+      return report;
+    },
   };
 }
 

@@ -180,8 +180,11 @@ export interface Upkeep {
    * lines, each as a whole.
    */
   eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void>;
-  /** A consistent copy into a folder; a second run copies only what is new. */
-  backup(to: string, progress?: Progress): Promise<BackupReport>;
+  /**
+   * A consistent copy into a folder; a second run copies only what is new. `also` copies what does not go through the
+   * engine: the backup counts as made when `also` has resolved.
+   */
+  backup(to: string, progress?: Progress, also?: () => Promise<void>): Promise<BackupReport>;
   /** The reads for making a copy of the store. */
   readonly records: Records;
   /** Takes over records of another store as they are: one commit, see `adoption.ts`. */

@@ -231,7 +231,7 @@ function hostedEngine(host: Host, remote: RemoteEngine | undefined): Engine {
     upkeep: {
       ...forwarding(upkeep, ['startCollection', 'check', 'eraseBlob', 'eraseLines', 'adopt']),
       // The owner may have been started in another working directory.
-      backup: (to, progress) => upkeep().backup(resolve(to), progress),
+      backup: (to, progress, also) => upkeep().backup(resolve(to), progress, also),
       records: forwarding(records, ['turns', 'patches', 'sha256Names', 'erased', 'docs']),
     },
     get capabilities() {

@@ -70,7 +70,7 @@ export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Mai
     async backup(to: string, progress?: Progress): Promise<BackupReport> {
       lifetime.assertOpen('maintain.backup');
       if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
-      return addFiles(home, to, await engine.upkeep.backup(to, progress));
+      return backUp(home, to, progress);
     },
 
     async retain(
@@ -97,28 +97,33 @@ async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[
   return repairQueues(folder);
 }
 
-/** Adds the files that do not go through the engine to a backup, after the engine's own. */
+async function backUp(home: StoreHome, to: string, progress?: Progress): Promise<BackupReport> {
+  const more = { files: 0, bytes: 0 };
+  const also = (): Promise<void> => addFiles(home, to, more);
+  const { files, copiedBytes, reusedBytes } = await home.engine.upkeep.backup(to, progress, also);
+  return { files: files + more.files, copiedBytes: copiedBytes + more.bytes, reusedBytes };
+}
+
+/** Adds the files that do not go through the engine to a backup, after the engine's own, and counts them. */
 async function addFiles(
   home: StoreHome,
   to: string,
-  { files, copiedBytes, reusedBytes }: BackupReport,
-): Promise<BackupReport> {
+  sum: { files: number; bytes: number },
+): Promise<void> {
   const { engine, folder } = home;
-  const sum = { files, copiedBytes, reusedBytes };
   const queues = queuesFolder(home);
   if (queues !== undefined) {
     const { copyQueues } = await import('../queue/upkeep/back-up-queues.ts');
     const copied = await copyQueues(queues, join(to, 'queues'));
     sum.files += copied.files;
-    sum.copiedBytes += copied.bytes;
+    sum.bytes += copied.bytes;
   }
   if (folder !== undefined) {
     const { copySessions } = await import('./session-upkeep.ts');
     const copied = await copySessions(engine, folder, to);
     sum.files += copied.files;
-    sum.copiedBytes += copied.bytes;
+    sum.bytes += copied.bytes;
   }
-  return sum;
 }
 
 async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {

@@ -152,7 +152,7 @@ export async function readCopy(io: Io, path: string = COPY): Promise<string> {
 export async function backupAgain(io: Io, redoBytes?: number): Promise<BackupReport> {
   const { writer, engine } = await openLive(io, () => CHECK_TIME);
   try {
-    return await backupStore(writer, COPY, undefined, redoBytes);
+    return await backupStore(writer, COPY, { redoBytes });
   } finally {
     await engine.close();
   }

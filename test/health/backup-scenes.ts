@@ -95,7 +95,7 @@ export async function cutPower(given: Case, statesPerPoint: number): Promise<num
     statesPerPoint,
     start: scene.disk,
     run: async (disk, note) => {
-      await backupStore(await openStreaming(disk), COPY, undefined, redoBytes);
+      await backupStore(await openStreaming(disk), COPY, { redoBytes });
       note('done');
     },
     check: async (disk, facts) => {
@@ -114,7 +114,7 @@ export async function failOperations(given: Case, oneIn: number): Promise<number
   const watched = new FaultIo(scene.disk.copy());
   const writer = await openStreaming(watched);
   const first = watched.trace.length;
-  await backupStore(writer, COPY, undefined, redoBytes);
+  await backupStore(writer, COPY, { redoBytes });
   const plans = planFaults(watched.trace).filter(({ at }) => at > first);
   for (const [index, plan] of plans.entries()) {
     if (index % oneIn === seed % oneIn) await failBackup(scene, plan, redoBytes);
@@ -126,7 +126,7 @@ async function failBackup(scene: Scene, plan: FaultPlan, redoBytes?: number): Pr
   const disk = scene.disk.copy();
   const writer = await openStreaming(new FaultIo(disk, plan));
   try {
-    const ended = await backupStore(writer, COPY, undefined, redoBytes).then(
+    const ended = await backupStore(writer, COPY, { redoBytes }).then(
       () => undefined,
       (error: unknown) => error,
     );

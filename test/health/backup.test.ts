@@ -59,7 +59,7 @@ describe('backup', () => {
       const begun = { do: 'append', name, lines: ['"new"'] } as const;
       committed.push(engine.commit({ logs: [{ do: 'remove', name }, begun] }));
     };
-    await backupStore(writer, COPY, beginAnew);
+    await backupStore(writer, COPY, { progress: beginAnew });
     await Promise.all(committed);
     await engine.close();
     const copy = await openCopy(io);
@@ -88,7 +88,7 @@ describe('backup', () => {
       const life = await Life.start(io, seed);
       for (let round = 0; round < 3; round += 1) {
         await life.commit(15);
-        await backupStore(life.writer, COPY, undefined, 100);
+        await backupStore(life.writer, COPY, { redoBytes: 100 });
         expect(await readCopy(io.copy())).toBe(life.text);
       }
       await life.engine.close();

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -92,6 +92,19 @@ describe('queues of a store', () => {
     await following;
     await failure(queue.push(event('f')), 'CLOSED');
     await failure(store.queues.list(), 'CLOSED');
+  });
+
+  it('must be copied before the store calls itself backed up', async () => {
+    const folder = makeFolder();
+    await using store = await openStore(join(folder, 'store'));
+    const damaged = join(folder, 'store', 'queues', 'damaged');
+    mkdirSync(damaged, { recursive: true });
+    writeFileSync(join(damaged, 'events.db'), 'this is no database, and nothing can copy it');
+    await expect(store.maintain.backup(join(folder, 'backup'))).rejects.toThrow('not a database');
+    expect((await store.maintain.stats()).lastBackup).toBeUndefined();
+    rmSync(damaged, { recursive: true });
+    await store.maintain.backup(join(folder, 'backup'));
+    expect((await store.maintain.stats()).lastBackup?.at).toBeGreaterThan(0);
   });
 
   it('are backed up, restored and verified with it', async () => {

@@ -47,9 +47,9 @@ export class FilesUpkeep implements Upkeep {
     await eraseLines(this.#writer, log, erasures);
   }
 
-  async backup(to: string, progress?: Progress): Promise<BackupReport> {
+  async backup(to: string, progress?: Progress, also?: () => Promise<void>): Promise<BackupReport> {
     const { backupStore } = await import('./backup/backup-store.ts');
-    return backupStore(this.#writer, to, progress);
+    return backupStore(this.#writer, to, { progress, also });
   }
 
   async adopt(adoption: Adoption): Promise<void> {

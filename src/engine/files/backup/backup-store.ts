@@ -25,12 +25,18 @@ import { noteBackup } from './last-backup.ts';
 // - A whole folder stays whole throughout: its visible state changes with one checkpoint. The folder is taken out
 //   of use meanwhile only when more changes in place than one frame can hold.
 
-/** `redoBytes` limits the frame that changes an earlier backup. Tests use small limits. */
+export interface BackupOptions {
+  readonly progress?: Progress | undefined;
+  /** Copies what does not go through the engine. The store notes its last backup after that. */
+  readonly also?: (() => Promise<void>) | undefined;
+  /** Limits the frame that changes an earlier backup. Tests use small limits. */
+  readonly redoBytes?: number | undefined;
+}
+
 export async function backupStore(
   writer: Writer,
   to: string,
-  progress?: Progress,
-  redoBytes?: number,
+  options: BackupOptions = {},
 ): Promise<BackupReport> {
   return writer.upkeep('backup', async () => {
     const path = resolve(to);
@@ -39,13 +45,15 @@ export async function backupStore(
     if (place !== undefined) throw cannotCopy(corrupt(place.file, place.offset, place.what));
     try {
       const folder = await openBackupFolder(writer.core.files, path);
+      let report: BackupReport;
       try {
-        const report = await backUp(writer, folder, { progress, redoBytes });
-        await noteBackup(writer.core.files, Date.now());
-        return report;
+        report = await backUp(writer, folder, options);
       } finally {
         await closeBackupFolder(folder);
       }
+      await options.also?.();
+      await noteBackup(writer.core.files, Date.now());
+      return report;
     } catch (error) {
       throw toQuipuError(error instanceof SyncFailure ? error.cause : error, path);
     }
@@ -55,7 +63,7 @@ export async function backupStore(
 async function backUp(
   writer: Writer,
   folder: BackupFolder,
-  { progress, redoBytes }: { progress: Progress | undefined; redoBytes: number | undefined },
+  { progress, redoBytes }: BackupOptions,
 ): Promise<BackupReport> {
   const { base } = folder;
   if (base !== undefined) {
