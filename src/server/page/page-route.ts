@@ -6,8 +6,9 @@ import type { Reply, Route } from '../http/exchange/route.ts';
 import { readPageFiles } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
 
-// The page for people. Every address that accepts HTML and is not one of the API gets the same document; the page looks
-// at the address itself. The document names its own root relative to the address, so a proxy may put any path in front.
+// The page for people. Every request that asks for HTML, and not for an address of the API, gets the same document; the
+// page looks at the address itself. A client that takes anything gets it at the addresses of views only: elsewhere it is
+// rather a program with a wrong address, and is told so. The document names its own root relative to the address, so a proxy may put any path in front.
 
 /** Nothing from elsewhere, no inline code or styles. Pictures are addresses of bytes that the page holds. */
 const POLICY = [
@@ -60,10 +61,18 @@ export function pageRoute(read: () => PageFiles | undefined = readPageFiles): Ro
   });
 }
 
+const ANYTHING = '*/*';
+const VIEWS = /^\/(?:(?:c|chat|w|s|q|compare)\/.+|search|store)?$/;
+
+function isAskedFor(path: string, accept: string): boolean {
+  return accept.includes('text/html') || (accept.includes(ANYTHING) && VIEWS.test(path));
+}
+
+/** Undefined where the page has nothing. Without an Accept header, a client takes anything. */
 export function answerPage(
   page: PageFiles | undefined,
   path: string,
-  accept = '',
+  accept: string = ANYTHING,
 ): Reply | undefined {
   const file = page?.files.get(path.slice(1));
   if (file !== undefined) {
@@ -71,7 +80,7 @@ export function answerPage(
     const caching = isHashed ? 'public, max-age=31536000, immutable' : 'no-cache';
     return { type: file.type, body: file.body, headers: { ...SAFETY, 'Cache-Control': caching } };
   }
-  if (page === undefined || !accept.includes('text/html') || path.startsWith('/assets/')) {
+  if (page === undefined || path.startsWith('/assets/') || !isAskedFor(path, accept)) {
     return undefined;
   }
   const up = '../'.repeat(path.split('/').length - 2);
