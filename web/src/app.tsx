@@ -82,13 +82,13 @@ function Place({ at }: { at: View }): JSX.Element {
     case 'home':
       return <HomeView />;
     case 'context':
-      return <ThreadView context={at.context} {...(at.turn !== undefined && { turn: at.turn })} />;
+      return <ThreadView {...at} />;
     case 'branches':
       return <BranchesView context={at.context} />;
     case 'compare':
       return <CompareView left={at.left} right={at.right} />;
     case 'chat':
-      return <ChatView chat={at.chat} {...(at.message !== undefined && { message: at.message })} />;
+      return <ChatView {...at} />;
     case 'workflow':
       return <WorkflowView thread={at.thread} />;
     case 'session':

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseQuery } from '../query/parse-query.ts';
 import { wantedLeaves } from '../query/query.ts';
-import { makeSnippet } from './snippet.ts';
+import { makeSnippet, wordFinder } from './snippet.ts';
 
 function marked(text: string | string[], query: string): { words: string[]; text: string } {
   const leaves = wantedLeaves(parseQuery(query, 0).condition);
@@ -46,17 +46,37 @@ describe('makeSnippet', () => {
   });
 });
 
+describe('wordFinder', () => {
+  it('finds every place of every wanted word, in order and without overlap', () => {
+    const find = wordFinder('parser OR "parser fails" role:user -absent');
+    const text = 'The Parser fails, the parser absent';
+    expect(find(text).map(([from, to]) => text.slice(from, to))).toEqual([
+      'Parser fails',
+      'parser',
+    ]);
+    expect(find('')).toEqual([]);
+    expect(wordFinder('role:user')(text)).toEqual([]);
+  });
+
+  it('refuses what is no query', () => {
+    expect(() => wordFinder('"open')).toThrow('not closed');
+  });
+});
+
 it('takes little longer for many words than for one, also in a text that is full of them', () => {
   const words = Array.from({ length: 64 }, (_, n) => `${'abcdefgh'[n % 8]}${'ijklmnop'[n >> 3]}`);
   const text = Array.from({ length: 80_000 }, (_, n) => words[n % 64]).join(' ');
   const tookMs = (query: string): number => {
     const leaves = wantedLeaves(parseQuery(query, 0).condition);
-    const tries = Array.from({ length: 3 }, () => {
-      const startedMs = performance.now();
-      expect(makeSnippet([text], leaves).marks.length).toBeGreaterThan(0);
-      return performance.now() - startedMs;
-    });
-    return Math.min(...tries);
+    const startedMs = performance.now();
+    expect(makeSnippet([text], leaves).marks.length).toBeGreaterThan(0);
+    return performance.now() - startedMs;
   };
-  expect(tookMs(words.join(' OR '))).toBeLessThan(6 * tookMs('ai'));
+  // The best times of both, as often as a busy machine needs. With each word looked for by itself, none would do.
+  let [many, one] = [Infinity, Infinity];
+  for (let round = 0; round < 20 && many >= 6 * one; round += 1) {
+    many = Math.min(many, tookMs(words.join(' OR ')));
+    one = Math.min(one, tookMs('ai'));
+  }
+  expect(many).toBeLessThan(6 * one);
 });

@@ -1,5 +1,6 @@
 import type { Snippet } from '../contract/search.ts';
-import type { Phrase, Term } from '../query/query.ts';
+import { parseQuery } from '../query/parse-query.ts';
+import { wantedLeaves, type Phrase, type Term } from '../query/query.ts';
 import { tokenize, type PartSpan } from '../text/tokenize.ts';
 
 const SNIPPET_CHARS = 160;
@@ -7,6 +8,19 @@ const SNIPPET_CHARS = 160;
 const LOOKED_CHARS = 262_144;
 const RUN_PARTS_MAX = 16;
 const WINDOW_PLACES_MAX = 64;
+
+/** Begin and end of each place of a word, in order and without overlap. */
+export type WordFinder = (text: string) => readonly (readonly [from: number, to: number])[];
+
+/**
+ * Finds the words of a query in any text, as a snippet marks them. The first 262,144 characters of a text are looked at.
+ * INVALID for a text that is no query.
+ */
+export function wordFinder(query: string): WordFinder {
+  const leaves = wantedLeaves(parseQuery(query, Date.now()).condition);
+  return (text) =>
+    merge(findPlaces(text.slice(0, LOOKED_CHARS), leaves)).map(({ start, end }) => [start, end]);
+}
 
 interface Place {
   readonly start: number;

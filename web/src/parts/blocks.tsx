@@ -1,10 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { callDetail } from '../shapes/show-turn.ts';
 import type { Answer } from '../shapes/pair-calls.ts';
 import type { Block } from '../shapes/shown.ts';
 import { bytes, duration, firstLine, plural, visible } from '../state/format.ts';
 import { changeCounts, Diff, editOf } from './diff.tsx';
+import { isFoundIn, useFinder } from './found.tsx';
 import { JsonTree } from './json-tree.tsx';
 import { Markdown, Plain } from './markdown.tsx';
 import { fromBase64, Picture } from './picture.tsx';
@@ -83,6 +84,8 @@ export function Fold({
   children: ComponentChildren;
 }): JSX.Element {
   const [isOpen, setOpen] = useState(open);
+  // What is searched for may stand inside; then the fold is opened.
+  const isSearched = useFinder() !== undefined;
   return (
     <details
       class="fold"
@@ -95,7 +98,7 @@ export function Fold({
         {state}
         <span class="note">{note}</span>
       </summary>
-      {isOpen && <div class="body">{children}</div>}
+      {(isOpen || isSearched) && <div class="body">{children}</div>}
     </details>
   );
 }
@@ -173,6 +176,10 @@ function Output({
 }): JSX.Element {
   const [all, setAll] = useState(false);
   const isLong = lines.length > LINES_SHOWN;
+  const find = useFinder();
+  useEffect(() => {
+    if (isLong && isFoundIn(find, lines.slice(LINES_SHOWN))) setAll(true);
+  }, [find, lines]);
   return (
     <div class="output">
       {lines.length > 0 && (

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { visible } from '../state/format.ts';
+import { isFoundIn, useFinder } from './found.tsx';
 
 const CHILDREN_MAX = 100;
 const TEXT_MAX = 2000;
@@ -22,6 +23,10 @@ function Leaf({ value }: { value: unknown }): JSX.Element {
 function Branch({ value, open }: { value: object; open: boolean }): JSX.Element {
   const [isOpen, setOpen] = useState(open);
   const [shown, setShown] = useState(CHILDREN_MAX);
+  const find = useFinder();
+  useEffect(() => {
+    if (isFoundIn(find, value)) setOpen(true);
+  }, [find, value]);
   const entries = Object.entries(value);
   const isList = Array.isArray(value);
   const label = isList ? `[${entries.length}]` : `{${entries.length}}`;

@@ -2,7 +2,8 @@ import DOMPurify from 'dompurify';
 import { Marked } from 'marked';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { visible } from '../state/format.ts';
+import { count, visible } from '../state/format.ts';
+import { useFinder } from './found.tsx';
 import { highlight } from './highlight.ts';
 
 // Text of agents is hostile. Markdown becomes HTML, the sanitiser keeps a short list of elements and attributes, and
@@ -57,13 +58,22 @@ export function toHtml(text: string): string {
 /** Characters of a text that are drawn at once. */
 const PLAIN_CHARS_MAX = 20_000;
 
-/** Text as it is, in bounded pieces. */
+/** Characters before a word that was searched for. */
+const LEAD_CHARS = 2000;
+
+/** Text as it is, in bounded pieces: its beginning, or what is around a word that was searched for. */
 export function Plain({ text }: { text: string }): JSX.Element {
-  const cut = text.length > PLAIN_CHARS_MAX;
+  const find = useFinder();
+  const from = useMemo(() => {
+    const [first = 0] = text.length > PLAIN_CHARS_MAX ? (find?.(text)[0] ?? []) : [];
+    return first < PLAIN_CHARS_MAX ? 0 : first - LEAD_CHARS;
+  }, [find, text]);
+  const left = text.length - from - PLAIN_CHARS_MAX;
   return (
     <pre class="plain" dir="auto">
-      {visible(cut ? text.slice(0, PLAIN_CHARS_MAX) : text)}
-      {cut && `\n… ${(text.length - PLAIN_CHARS_MAX).toLocaleString('en')} characters more`}
+      {from > 0 && `… ${count(from)} characters before this\n`}
+      {visible(text.slice(from, from + PLAIN_CHARS_MAX))}
+      {left > 0 && `\n… ${count(left)} characters more`}
     </pre>
   );
 }

@@ -5,6 +5,7 @@ import type { Role, Shown } from '../shapes/shown.ts';
 import { bytes, clockTime, count, exactTime, plural, visible } from '../state/format.ts';
 import type { TurnJson } from '../state/turn-window.ts';
 import { Blocks, type SameBytes } from './blocks.tsx';
+import { Found } from './found.tsx';
 
 export const SPEAKERS: Readonly<Record<Role, string>> = {
   user: 'You',
@@ -81,12 +82,15 @@ export function TurnBody({
 export function TurnCard({
   knot,
   isChosen,
+  query,
   sameBytes,
   onChoose,
   onWhole,
 }: {
   knot: Knot<TurnJson>;
   isChosen: boolean;
+  /** The search that led to this turn. */
+  query: string | undefined;
   sameBytes: SameBytes;
   onChoose: () => void;
   onWhole: () => void;
@@ -114,7 +118,9 @@ export function TurnCard({
             {clockTime(turn.createdAt)}
           </time>
         </header>
-        <TurnBody {...{ turn, shown, answers, sameBytes, onWhole }} />
+        <Found query={query}>
+          <TurnBody {...{ turn, shown, answers, sameBytes, onWhole }} />
+        </Found>
       </div>
     </article>
   );

@@ -11,6 +11,12 @@ const view: fc.Arbitrary<View> = fc.oneof(
   fc.constant<View>({ at: 'home' }),
   fc.constant<View>({ at: 'store' }),
   fc.record({ at: fc.constant('context' as const), context: id, turn: id }),
+  fc.record({
+    at: fc.constant('context' as const),
+    context: id,
+    turn: id,
+    query: fc.string({ minLength: 1 }),
+  }),
   fc.record({ at: fc.constant('context' as const), context: id }),
   fc.record({ at: fc.constant('branches' as const), context: id }),
   fc.record({ at: fc.constant('compare' as const), left: id, right: id }),

@@ -3,10 +3,20 @@
 
 export type View =
   | { readonly at: 'home' }
-  | { readonly at: 'context'; readonly context: string; readonly turn?: string }
+  | {
+      readonly at: 'context';
+      readonly context: string;
+      readonly turn?: string;
+      readonly query?: string;
+    }
   | { readonly at: 'branches'; readonly context: string }
   | { readonly at: 'compare'; readonly left: string; readonly right: string }
-  | { readonly at: 'chat'; readonly chat: string; readonly message?: string }
+  | {
+      readonly at: 'chat';
+      readonly chat: string;
+      readonly message?: string;
+      readonly query?: string;
+    }
   | { readonly at: 'workflow'; readonly thread: string }
   | { readonly at: 'session'; readonly session: string }
   | { readonly at: 'queue'; readonly queue: string }
@@ -18,26 +28,32 @@ const ID = /^[1-9]\d{0,15}$/;
 
 export function parseAddress(path: string, search = ''): View {
   const parts = path.split('/').filter((part) => part !== '');
-  const words = parts.map(decode);
-  const [first, second, third, fourth] = words;
+  const names = parts.map(decode);
+  const [first, second, third, fourth] = names;
   const nowhere: View = { at: 'nowhere', path };
-  if (words.includes(undefined)) return nowhere;
+  if (names.includes(undefined)) return nowhere;
   if (first === undefined) return { at: 'home' };
   if (first === 'store' && second === undefined) return { at: 'store' };
   if (first === 'search' && second === undefined) {
     return { at: 'search', query: new URLSearchParams(search).get('q') ?? '' };
   }
   if (second === undefined) return nowhere;
+  const words = new URLSearchParams(search).get('q');
+  const query = words !== null && { query: words };
   if (first === 'c' && ID.test(second)) {
     if (third === undefined) return { at: 'context', context: second };
     if (third === 'branches') return { at: 'branches', context: second };
     if (third === 't' && fourth !== undefined && ID.test(fourth)) {
-      return { at: 'context', context: second, turn: fourth };
+      return { at: 'context', context: second, turn: fourth, ...query };
     }
     return nowhere;
   }
   if (first === 'chat') {
-    return { at: 'chat', chat: second, ...(third === 'm' && fourth && { message: fourth }) };
+    return {
+      at: 'chat',
+      chat: second,
+      ...(third === 'm' && fourth && { message: fourth, ...query }),
+    };
   }
   if (third !== undefined) return nowhere;
   if (first === 'w') return { at: 'workflow', thread: second };
@@ -56,13 +72,15 @@ export function addressOf(view: View): string {
     case 'home':
       return '/';
     case 'context':
-      return `/c/${view.context}${view.turn === undefined ? '' : `/t/${view.turn}`}`;
+      if (view.turn === undefined) return `/c/${view.context}`;
+      return `/c/${view.context}/t/${view.turn}${searchOf(view)}`;
     case 'branches':
       return `/c/${view.context}/branches`;
     case 'compare':
       return `/compare/${view.left}..${view.right}`;
     case 'chat':
-      return `/chat/${e(view.chat)}${view.message === undefined ? '' : `/m/${e(view.message)}`}`;
+      if (view.message === undefined) return `/chat/${e(view.chat)}`;
+      return `/chat/${e(view.chat)}/m/${e(view.message)}${searchOf(view)}`;
     case 'workflow':
       return `/w/${e(view.thread)}`;
     case 'session':
@@ -70,12 +88,16 @@ export function addressOf(view: View): string {
     case 'queue':
       return `/q/${e(view.queue)}`;
     case 'search':
-      return view.query === '' ? '/search' : `/search?q=${e(view.query)}`;
+      return `/search${searchOf(view)}`;
     case 'store':
       return '/store';
     case 'nowhere':
       return view.path;
   }
+}
+
+function searchOf({ query = '' }: { readonly query?: string }): string {
+  return query === '' ? '' : `?q=${encodeURIComponent(query)}`;
 }
 
 /** Undefined for an escape that is not UTF-8. */

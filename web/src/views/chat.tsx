@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Answers } from '../api/answers.ts';
 import { ask } from '../api/http.ts';
 import { attempt, Empty, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
+import { Found } from '../parts/found.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { SPEAKERS } from '../parts/turn-card.tsx';
 import { toRole } from '../shapes/shown.ts';
@@ -22,7 +23,16 @@ interface Question {
 const PAGE = 100;
 
 /** The messages of a chat, its open questions, and its branches. */
-export function ChatView({ chat, message }: { chat: string; message?: string }): JSX.Element {
+export function ChatView({
+  chat,
+  message,
+  query,
+}: {
+  chat: string;
+  message?: string;
+  /** The search that led to the message. */
+  query?: string;
+}): JSX.Element {
   const [limit, setLimit] = useState(PAGE);
   const [branch, setBranch] = useState<string>();
   const info = useLoad(`chat ${chat}`, (signal) => ask('getChat', { id: chat }, { signal }));
@@ -59,7 +69,12 @@ export function ChatView({ chat, message }: { chat: string; message?: string }):
             <Empty title="Nothing was said here yet." command={`quipu chat send ${chat} hello`} />
           ) : (
             messages.map((one) => (
-              <MessageCard key={one.id} chat={chat} message={one} isChosen={one.id === message} />
+              <MessageCard
+                key={one.id}
+                {...{ chat, query }}
+                message={one}
+                isChosen={one.id === message}
+              />
             ))
           )}
           {open !== undefined && <OpenQuestions chat={chat} questions={open.questions} />}
@@ -108,10 +123,12 @@ function MessageCard({
   chat,
   message,
   isChosen,
+  query,
 }: {
   chat: string;
   message: Message;
   isChosen: boolean;
+  query: string | undefined;
 }): JSX.Element {
   const role = toRole(message.role);
   const fork = (): Promise<boolean> =>
@@ -120,7 +137,7 @@ function MessageCard({
     <article
       class={`turn ${isChosen ? 'on' : ''} ${message.state === 'streaming' ? 'writing' : ''}`}
       id={`message-${message.id}`}
-      onClick={() => go({ at: 'chat', chat, message: message.id }, { replace: true })}
+      onClick={() => isChosen || go({ at: 'chat', chat, message: message.id }, { replace: true })}
     >
       <i class="knot" />
       <div class="said">
@@ -142,7 +159,9 @@ function MessageCard({
         ) : message.redacted !== undefined ? (
           <p class="muted">This message was redacted: {visible(message.redacted.reason)}</p>
         ) : (
-          <Markdown text={message.content} />
+          <Found query={isChosen ? query : undefined}>
+            <Markdown text={message.content} />
+          </Found>
         )}
         {message.attachments.map(({ id, hash, ...more }) => (
           <p key={id} class="muted">

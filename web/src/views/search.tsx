@@ -69,7 +69,7 @@ function SearchBox({ query, onQuery, onWhole }: BoxGiven): JSX.Element {
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'ArrowDown') setAt(Math.min(at + 1, hits.length - 1));
     else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0));
-    else if (event.key === 'Enter' && chosen !== undefined) go(viewOfHit(chosen));
+    else if (event.key === 'Enter' && chosen !== undefined) go(viewOfHit(chosen, query));
     else return;
     event.preventDefault();
   };
@@ -98,7 +98,7 @@ function SearchBox({ query, onQuery, onWhole }: BoxGiven): JSX.Element {
       )}
       <div class="hits">
         {answer?.groups?.map((group) => (
-          <GroupOfHits key={`${group.kind}/${group.thread}`} group={group} chosen={chosen} />
+          <GroupOfHits key={`${group.kind}/${group.thread}`} {...{ group, chosen, query }} />
         ))}
         {answer !== undefined && hits.length === 0 && query.trim() !== '' && (
           <p class="ends muted">Nothing was found.</p>
@@ -170,7 +170,15 @@ function Facets({
   );
 }
 
-function GroupOfHits({ group, chosen }: { group: Group; chosen: Hit | undefined }): JSX.Element {
+function GroupOfHits({
+  group,
+  chosen,
+  query,
+}: {
+  group: Group;
+  chosen: Hit | undefined;
+  query: string;
+}): JSX.Element {
   return (
     <section>
       <h2>
@@ -178,7 +186,7 @@ function GroupOfHits({ group, chosen }: { group: Group; chosen: Hit | undefined 
         <span>{plural(group.matches, 'hit')}</span>
       </h2>
       {group.hits.map((hit) => (
-        <Go key={hit.id} to={viewOfHit(hit)} class={`hit ${hit === chosen ? 'on' : ''}`}>
+        <Go key={hit.id} to={viewOfHit(hit, query)} class={`hit ${hit === chosen ? 'on' : ''}`}>
           <span>
             <Marked snippet={hit.snippet} />
           </span>
@@ -219,9 +227,10 @@ function Marked({ snippet }: { snippet: Hit['snippet'] }): JSX.Element {
   );
 }
 
-function viewOfHit({ kind, thread, id }: Hit): View {
-  if (kind === 'context') return { at: 'context', context: thread, turn: id };
-  if (kind === 'chat') return { at: 'chat', chat: thread, message: id };
+/** Where a hit is. The query goes along, so that its words are marked there. */
+function viewOfHit({ kind, thread, id }: Hit, query: string): View {
+  if (kind === 'context') return { at: 'context', context: thread, turn: id, query };
+  if (kind === 'chat') return { at: 'chat', chat: thread, message: id, query };
   // An artifact belongs to its session.
   return viewOf({ kind: kind === 'artifact' ? 'session' : kind, id: thread });
 }

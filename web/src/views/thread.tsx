@@ -17,7 +17,16 @@ import { hasNewer, type TurnJson } from '../state/turn-window.ts';
 import { Inspector } from './inspector.tsx';
 
 /** The conversation of one context, up to its head or around a turn. */
-export function ThreadView({ context, turn }: { context: string; turn?: string }): JSX.Element {
+export function ThreadView({
+  context,
+  turn,
+  query,
+}: {
+  context: string;
+  turn?: string;
+  /** The search that led to the turn. */
+  query?: string;
+}): JSX.Element {
   const info = useLoad(`context ${context}`, (signal) =>
     ask('getContext', { id: context }, { signal }),
   );
@@ -45,7 +54,7 @@ export function ThreadView({ context, turn }: { context: string; turn?: string }
       >
         {thread.error === undefined ? (
           <Turns
-            {...{ context, turn, thread, chosen, tree: tree.value }}
+            {...{ context, turn, query, thread, chosen, tree: tree.value }}
             onChoose={(id) => setChosen(id)}
           />
         ) : (
@@ -65,13 +74,14 @@ function laneIn(tree: Tree | undefined, context: string): number {
 interface TurnsGiven {
   readonly context: string;
   readonly turn: string | undefined;
+  readonly query: string | undefined;
   readonly thread: Thread;
   readonly tree: Tree | undefined;
   readonly chosen: string | undefined;
   readonly onChoose: (id: string) => void;
 }
 
-function Turns({ context, turn, thread, tree, chosen, onChoose }: TurnsGiven): JSX.Element {
+function Turns({ context, turn, query, thread, tree, chosen, onChoose }: TurnsGiven): JSX.Element {
   const { window, writing, isLoaded } = thread;
   const { turns } = window;
   const list = useRef<VListHandle>(null);
@@ -127,6 +137,7 @@ function Turns({ context, turn, thread, tree, chosen, onChoose }: TurnsGiven): J
           key={knot.turn.id}
           {...{ knot, sameBytes, context }}
           isChosen={chosen !== undefined && isIn(knot, chosen)}
+          query={turn !== undefined && isIn(knot, turn) ? query : undefined}
           forks={forks.get((knot.more.at(-1) ?? knot.turn).id) ?? forks.get(knot.turn.id)}
           onChoose={() => onChoose(knot.turn.id)}
           onWhole={() => thread.whole(knot.turn.id)}
@@ -186,6 +197,7 @@ function KnotWithForks({
   knot,
   sameBytes,
   isChosen,
+  query,
   context,
   forks,
   onChoose,
@@ -194,6 +206,7 @@ function KnotWithForks({
   knot: Knot<TurnJson>;
   sameBytes: SameBytes;
   isChosen: boolean;
+  query: string | undefined;
   context: string;
   forks: readonly Fork[] | undefined;
   onChoose: () => void;
@@ -201,7 +214,7 @@ function KnotWithForks({
 }): JSX.Element {
   return (
     <>
-      <TurnCard {...{ knot, isChosen, sameBytes, onChoose, onWhole }} />
+      <TurnCard {...{ knot, isChosen, query, sameBytes, onChoose, onWhole }} />
       {forks !== undefined && (
         <nav class="forks" aria-label="Branches from here">
           {forks.map((fork) => (
