@@ -84,6 +84,8 @@ const NOTHING: ParsedText = { records: [], lost: '' };
  * line.
  */
 const TRIES = 32;
+/** More whole records on one line are not taken apart: a line of `{}{}{}…` would cost 60 times its bytes. */
+const RECORDS_MAX = 1000;
 
 /** Takes every record of a line that can be read: whole records glued together, or one after a torn one. */
 export function parseJsonLine(
@@ -121,7 +123,7 @@ function takeWholeObjects(
 ): { records: FoundRecord[]; rest: string } {
   const records: FoundRecord[] = [];
   let start = 0;
-  while (start < line.length) {
+  while (start < line.length && records.length < RECORDS_MAX) {
     const end = endOfObject(line, start);
     const raw = line.slice(start, end);
     const value = end === -1 ? undefined : parseObject(raw, parse);

@@ -49,6 +49,12 @@ export function checkBounded(given: unknown, what: string, maxBytes: number): st
   return text;
 }
 
+/** One line that means nothing to Markdown or HTML. */
+export function toMarkdownLine(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return line.replace(/[\\`*_{}[\]<>()#+!|~&-]/g, (mark) => `\\${mark}`);
+}
+
 /** Describes, for messages, the value that the caller gave instead. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';

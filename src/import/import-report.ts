@@ -1,3 +1,5 @@
+import type { FailedFile } from './keep/failed-file.ts';
+
 /** The result of an import. */
 export interface ImportReport {
   readonly source: string;
@@ -31,7 +33,7 @@ export interface ImportReport {
   /** Records with a time in the future. */
   future: number;
   /** Files that could not be read, and why. At most 100. */
-  failed: { readonly path: string; readonly why: string }[];
+  failed: FailedFile[];
 }
 
 export function newReport(source: string): ImportReport {

@@ -4,17 +4,18 @@ import { basename, join } from 'node:path';
 import { hashText, sha256Hex } from '../base/hash.ts';
 import type { Store } from '../store/store.ts';
 import type { Attached } from './fold/turn-payload.ts';
+import { boundDetails, boundHead, toSessionName } from './fold/details.ts';
 import { Session } from './fold/session.ts';
 import type { NamedTurn } from './fold/session.ts';
 import type { ImportReport } from './import-report.ts';
 import type { FileEntry } from './keep/entries.ts';
+import { isOfFile, noteFailed } from './keep/failed-file.ts';
 import type { Ledger } from './keep/ledger.ts';
 import { SessionWriter } from './keep/session-writer.ts';
 import { fingerprint } from './read/fingerprint.ts';
-import { NotUnpacked } from './read/unpack.ts';
 import { readRecords } from './read/read-records.ts';
 import type { Read } from './read/read-records.ts';
-import type { RecordReader, Source, SourceFile, Taken } from './source/source.ts';
+import type { RecordReader, SessionDetails, Source, SourceFile, Taken } from './source/source.ts';
 import { statFile } from './source/walk-folder.ts';
 
 // Reads one file after the other, folds their records into sessions, and hands what is new to the writer. Files are
@@ -25,6 +26,8 @@ const FLUSH_BYTES = 4 * 1024 * 1024;
 const FLUSH_TURNS = 4000;
 /** A longer text beside a session stays where it is. */
 const ATTACHED_BYTES_MAX = 64 * 1024 * 1024;
+/** A longer line that is no record is kept as a blob: as a text in JSON, a NUL takes six bytes. */
+const BAD_CHARS_MAX = 1024 * 1024;
 /** A time so much later than now is counted. */
 const CLOCK_SLACK_MS = 86_400_000;
 
@@ -80,7 +83,8 @@ export class Importer {
    * Resolves when the file is read. What came of it may not be written yet: see `drain`. Of a file that is open, what is
    * held back waits for a later call.
    */
-  async importFile(file: SourceFile, isOpen = false): Promise<void> {
+  async importFile(found: SourceFile, isOpen = false): Promise<void> {
+    const file = { ...found, session: toSessionName(found.session) };
     const report = this.#report;
     report.files += 1;
     const begin = await this.#compare(file);
@@ -89,11 +93,13 @@ export class Importer {
       this.#options.onBytes?.(file.size);
       return;
     }
+    const sessions = new Map<string, Session>();
     try {
-      await this.#read(file, begin, isOpen);
+      await this.#read(file, begin, sessions, isOpen);
     } catch (error) {
-      if (!isFileError(error)) throw error;
-      if (report.failed.length < 100) report.failed.push({ path: file.path, why: error.message });
+      if (!isOfFile(error)) throw error;
+      this.#writer.forget(sessions.keys());
+      noteFailed(report, file.path, error);
     }
   }
 
@@ -120,19 +126,24 @@ export class Importer {
       : { offset: 0, state: undefined };
   }
 
-  async #read(file: SourceFile, begin: Begin, isOpen: boolean): Promise<void> {
+  async #read(
+    file: SourceFile,
+    begin: Begin,
+    sessions: Map<string, Session>,
+    isOpen: boolean,
+  ): Promise<void> {
     const { signal, onBytes, project } = this.#options;
     const reader = this.#source.read(file, begin.state);
     const reading: Reading = {
       file,
       reader,
-      sessions: new Map(),
+      sessions,
       seen: new Map(),
       goesOn: begin.offset > 0,
       end: begin.offset,
     };
     if (file.details !== undefined) {
-      (await this.#session(reading, file.session)).describe(file.details);
+      await this.#describe(await this.#session(reading, file.session), file.details);
     }
     const isRecord = (value: object): boolean => this.#source.isRecord(value);
     const reads = readRecords(file, begin.offset, isRecord, this.#report);
@@ -140,9 +151,9 @@ export class Importer {
     for await (const batch of reads) {
       for (const read of batch) await this.#takeRead(reading, read);
       if (project !== undefined && !isAbout(reading, project))
-        return this.#writer.forget(reading.sessions);
-      const size = [...reading.sessions.values()].reduce((sum, s) => sum + s.workBytes, 0);
-      const turns = [...reading.sessions.values()].reduce((sum, s) => sum + s.workTurns, 0);
+        return this.#writer.forget(sessions.keys());
+      const size = [...sessions.values()].reduce((sum, s) => sum + s.workBytes, 0);
+      const turns = [...sessions.values()].reduce((sum, s) => sum + s.workTurns, 0);
       if (size > FLUSH_BYTES || turns > FLUSH_TURNS)
         await (await this.#flush(reading, false)).written();
       signal?.throwIfAborted();
@@ -151,7 +162,7 @@ export class Importer {
     }
     if (!isOpen) {
       await this.#takeAll(reading, reader.end(), reading.end);
-      for (const session of reading.sessions.values()) session.settle();
+      for (const session of sessions.values()) session.settle();
     }
     await this.#flush(reading, !isOpen);
     this.#report.bytesIn += Math.max(0, file.size - begin.offset);
@@ -168,14 +179,19 @@ export class Importer {
       case 'bad': {
         report.bad += 1;
         const found = await this.#session(reading, session);
-        found.newAsides.push({ after: found.last, bad: read.raw });
+        found.newAsides.push(
+          read.raw.length > BAD_CHARS_MAX
+            ? { after: found.last, blob: await this.#putBlob(Buffer.from(read.raw)) }
+            : { after: found.last, bad: read.raw },
+        );
         reading.end = read.end;
         return;
       }
       case 'long': {
         report.long += 1;
         const found = await this.#session(reading, session);
-        const blob = await this.#putRange(reading.file.path, read.start, read.end);
+        const range = { start: read.start, end: read.end - 1 };
+        const blob = await this.#putBlob(createReadStream(reading.file.path, range));
         found.newAsides.push({ after: found.last, blob });
         reading.end = read.end;
         return;
@@ -185,19 +201,20 @@ export class Importer {
     }
   }
 
-  async #putRange(
-    path: string,
-    start: number,
-    end: number,
+  async #putBlob(
+    bytes: Uint8Array | AsyncIterable<Uint8Array>,
   ): Promise<{ sha256: string; hash: string }> {
     if (this.#options.dryRun) return { sha256: '', hash: '' };
-    const bytes = createReadStream(path, { start, end: end - 1 });
     const { sha256 = '', hash } = await this.#store.blobs.put(bytes, { sha256: true });
     return { sha256, hash };
   }
 
   async #takeAll(reading: Reading, items: readonly Taken[], offset: number): Promise<void> {
-    for (const item of items) {
+    for (const found of items) {
+      const item =
+        found.do === 'details' || found.head === undefined
+          ? found
+          : { ...found, head: boundHead(found.head) };
       const name = nameOf(reading.file, item.session);
       const session = reading.sessions.get(name) ?? (await this.#session(reading, name));
       if (item.do === 'aside') {
@@ -215,8 +232,8 @@ export class Importer {
     }
   }
 
-  async #describe(session: Session, details: Parameters<Session['describe']>[0]): Promise<void> {
-    const { copyOf, ...rest } = details;
+  async #describe(session: Session, details: SessionDetails): Promise<void> {
+    const { copyOf, ...rest } = boundDetails(details);
     session.describe(rest);
     if (copyOf === undefined || copyOf.session === session.name || !session.wantsOrigin) return;
     const origin = await this.#writer.find(copyOf.session);
@@ -294,7 +311,7 @@ function isAbout({ sessions }: Reading, project: string): boolean {
 }
 
 function nameOf({ session }: SourceFile, given: string | undefined): string {
-  return given?.startsWith('/') === true ? `${session}${given}` : (given ?? session);
+  return toSessionName(given?.startsWith('/') === true ? `${session}${given}` : (given ?? session));
 }
 
 /**
@@ -338,9 +355,4 @@ async function readBeside(
     }
   }
   return undefined;
-}
-
-/** An error of the file system, and not of the store: one file must not end the import of the others. */
-function isFileError(error: unknown): error is Error {
-  return error instanceof NotUnpacked || (error instanceof Error && 'syscall' in error);
 }

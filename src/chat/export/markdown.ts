@@ -1,3 +1,4 @@
+import { toMarkdownLine } from '../../base/text.ts';
 import type { ChatProblem } from '../events/event.ts';
 import type { ClarificationBatch } from '../handle/chats.ts';
 import type { ChatMessage } from '../projections/message.ts';
@@ -18,7 +19,7 @@ export interface MarkdownHead {
 type Facts = Omit<ChatMessage, 'content'>;
 
 export function formatHead({ id, title, branch }: MarkdownHead): string {
-  const shown = title === '' ? `Chat ${id}` : toPlain(title);
+  const shown = title === '' ? `Chat ${id}` : toMarkdownLine(title);
   return `# ${shown}\n\n${toComment(KIND, { id, title, branch })}\n`;
 }
 
@@ -30,15 +31,17 @@ export function formatMessage({ content, ...facts }: ChatMessage): string {
     ...(interrupted === true ? ['interrupted'] : []),
     ...(missing === true ? ['text is missing'] : []),
   ];
-  const heading = `\n## ${toPlain(role) || 'unknown'} · ${toPlain(at)}${notes.map((note) => ` · ${note}`).join('')}\n`;
+  const heading = `\n## ${toMarkdownLine(role) || 'unknown'} · ${toMarkdownLine(at)}${notes.map((note) => ` · ${note}`).join('')}\n`;
   const files = attachments
     .map(
       ({ name, mediaType, size, hash }) =>
-        `- ${toPlain(name)} (${toPlain(mediaType)}, ${size} bytes, ${toPlain(hash)})\n`,
+        `- ${toMarkdownLine(name)} (${toMarkdownLine(mediaType)}, ${size} bytes, ${toMarkdownLine(hash)})\n`,
     )
     .join('');
   const body =
-    redacted === undefined ? `${quote(content)}\n` : `*Redacted: ${toPlain(redacted.reason)}*\n`;
+    redacted === undefined
+      ? `${quote(content)}\n`
+      : `*Redacted: ${toMarkdownLine(redacted.reason)}*\n`;
   return `${heading}\n${toComment('message', facts)}\n\n${body}${files === '' ? '' : `\n${files}`}`;
 }
 
@@ -46,7 +49,7 @@ export function formatMessage({ content, ...facts }: ChatMessage): string {
 export function formatDamage(problems: readonly ChatProblem[]): string {
   const lines = problems.map(({ seq, message }) => {
     const where = seq === 0 ? 'the log' : `event ${seq}`;
-    return `- ${where}: ${toPlain(message)}\n`;
+    return `- ${where}: ${toMarkdownLine(message)}\n`;
   });
   return `\n## Unreadable\n\n${lines.join('')}`;
 }
@@ -54,21 +57,16 @@ export function formatDamage(problems: readonly ChatProblem[]): string {
 /** Shows a batch of questions with its answers. */
 export function formatBatch(batch: ClarificationBatch): string {
   const { at, state, title, questions, reason, redacted } = batch;
-  const notes = [title, state, reason].filter((note) => note !== undefined).map(toPlain);
-  const heading = `\n## ${['Questions', toPlain(at), ...notes].join(' · ')}\n`;
+  const notes = [title, state, reason].filter((note) => note !== undefined).map(toMarkdownLine);
+  const heading = `\n## ${['Questions', toMarkdownLine(at), ...notes].join(' · ')}\n`;
   const items = questions.map(({ text, options, answer }) => {
-    const choice = options === undefined ? '' : ` (${options.map(toPlain).join(' / ')})`;
-    const said = answer === undefined ? '' : `\n  Answer: ${toPlain([answer].flat().join(', '))}`;
-    return `- ${toPlain(text)}${choice}${said}\n`;
+    const choice = options === undefined ? '' : ` (${options.map(toMarkdownLine).join(' / ')})`;
+    const said =
+      answer === undefined ? '' : `\n  Answer: ${toMarkdownLine([answer].flat().join(', '))}`;
+    return `- ${toMarkdownLine(text)}${choice}${said}\n`;
   });
   const body = redacted === true ? ['*Redacted*\n'] : items;
   return `${heading}\n${toComment('questions', batch)}\n\n${body.join('')}`;
-}
-
-/** One line that means nothing to Markdown or HTML. */
-function toPlain(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
-  return line.replace(/[\\`*_{}[\]<>()#+!|~&-]/g, (mark) => `\\${mark}`);
 }
 
 function toComment(kind: string, facts: object): string {

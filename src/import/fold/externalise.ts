@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { at } from '../source/fields.ts';
 
@@ -11,6 +12,9 @@ const BASE64_CHARS_MIN = 1024;
 const TEXT_BYTES_MAX = 51_200;
 /** Deeper values stay as they are. */
 const DEPTH_MAX = 64;
+
+/** Longer than the longest record. A turn may name one blob any number of times. */
+const INTERNAL_BYTES_MAX = 128 * 1024 * 1024;
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const DATA_URL = /^data:([^,]{0,200});base64,/;
@@ -118,6 +122,7 @@ export async function internalise(
   places: readonly (readonly [string, BlobForm])[],
   bytesOf: (sha256: string) => Promise<Uint8Array | undefined>,
 ): Promise<void> {
+  let left = INTERNAL_BYTES_MAX;
   // The last replacement contains the earlier ones.
   for (const [pointer, form] of places.toReversed()) {
     const path = pointer
@@ -129,7 +134,9 @@ export async function internalise(
     const reference = holder?.[name];
     const [, sha256] = /^blob:sha256:([0-9a-f]{64})$/.exec(String(reference)) ?? [];
     const bytes = sha256 === undefined ? undefined : await bytesOf(sha256);
-    if (holder !== undefined && bytes !== undefined) holder[name] = toValue(bytes, form);
+    left -= bytes?.length ?? 0;
+    if (holder === undefined || bytes === undefined || left < 0) continue;
+    holder[name] = toValue(bytes, form) ?? reference;
   }
 }
 
@@ -145,10 +152,20 @@ function reach(value: unknown, path: readonly string[]): Record<string, unknown>
     : undefined;
 }
 
+/** Undefined for a blob that is not what its form says. */
 function toValue(bytes: Uint8Array, form: BlobForm): unknown {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (form === 'text') return buffer.toString('utf8');
-  if (form === 'json') return JSON.parse(buffer.toString('utf8')) as unknown;
+  if (form === 'json') return parseJson(buffer.toString('utf8'));
   const base64 = buffer.toString('base64');
   return form === 'base64' ? base64 : `${form};base64,${base64}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return parseBoundedJson(text);
+  } catch {
+    // Whoever can append can name any blob as JSON.
+    return undefined;
+  }
 }

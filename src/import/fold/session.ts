@@ -9,6 +9,7 @@ import type {
   TakenTurn,
   TurnHead,
 } from '../source/source.ts';
+import { betterTitle } from './details.ts';
 import { planTurn } from './turn-payload.ts';
 import type { Attached, PlannedTurn } from './turn-payload.ts';
 
@@ -140,6 +141,8 @@ export class Session {
   readonly #idsAreGlobal: boolean;
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
+  /** Records whose parent has come, the next one last. A list, because a chain of them can be longer than the stack. */
+  readonly #ready: Waiting[] = [];
 
   constructor(source: Pick<Source, 'name' | 'idsAreGlobal'>, name: string) {
     this.source = source.name;
@@ -185,6 +188,22 @@ export class Session {
   }
 
   takeTurn(item: NamedTurn, attached: readonly Attached[], offset: number): void {
+    this.#take({ item, attached, offset });
+  }
+
+  takeAside(item: NamedAside, offset: number): void {
+    this.#take({ item, attached: [], offset });
+  }
+
+  #take(first: Waiting): void {
+    for (let next: Waiting | undefined = first; next !== undefined; next = this.#ready.pop()) {
+      const { item, attached, offset } = next;
+      if (item.do === 'aside') this.#takeAside(item, offset);
+      else this.#takeTurn(item, attached, offset);
+    }
+  }
+
+  #takeTurn(item: NamedTurn, attached: readonly Attached[], offset: number): void {
     if (item.before !== undefined) this.#register(shortId(item.before), this.last);
     const shorts = item.parts.map(({ id }) => shortId(id));
     const parts = item.parts.filter((_, index) => !this.ids.has(shorts[index] ?? ''));
@@ -213,7 +232,7 @@ export class Session {
     this.#name(item, parts, node);
   }
 
-  takeAside(item: NamedAside, offset: number): void {
+  #takeAside(item: NamedAside, offset: number): void {
     const short = shortId(item.id);
     if (this.ids.has(short)) return;
     // The asides of a copy are those of the original.
@@ -225,7 +244,7 @@ export class Session {
       this.newAsides.push({ after: node, raw: item.raw });
       if (item.head !== undefined) this.#countUsage(item.head);
     }
-    this.#release(item.id);
+    this.#release([item]);
   }
 
   /** Begins as a copy of `origin`, after one of its turns or at its beginning. */
@@ -237,14 +256,12 @@ export class Session {
 
   /** The file has ended: what still waits begins anew, and a copy without turns of its own gets its context. */
   settle(): void {
-    while (this.#waiting.size > 0) {
-      const [[id, list]] = [...this.#waiting] as [[string, Waiting[]]];
+    for (const [id, list] of this.#waiting) {
       this.#waiting.delete(id);
       this.#waitingCount -= list.length;
       this.counts.roots += list.length;
-      for (const { item, attached, offset } of list) {
-        if (item.do === 'aside') this.takeAside({ ...item, parent: null }, offset);
-        else this.takeTurn({ ...item, parent: null }, attached, offset);
+      for (const waiting of list) {
+        this.#take({ ...waiting, item: { ...waiting.item, parent: null } });
       }
     }
     if (this.slots.length > 0 || this.last === ROOT) return;
@@ -339,7 +356,7 @@ export class Session {
   #name(item: NamedTurn, parts: readonly NamedPart[], node: Node): void {
     const names = [...parts.map(({ id }) => id), ...(item.ids ?? []), ...(item.alike ?? [])];
     for (const id of names) this.#register(shortId(id), node);
-    for (const { id } of parts) this.#release(id);
+    this.#release(parts);
   }
 
   #register(short: string, node: Node): void {
@@ -350,20 +367,21 @@ export class Session {
 
   #wait(waiting: Waiting): void {
     const id = String(waiting.item.parent);
-    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), waiting]);
+    const others = this.#waiting.get(id);
+    if (others === undefined) this.#waiting.set(id, [waiting]);
+    else others.push(waiting);
     this.#waitingCount += 1;
     if (this.#waitingCount > WAITING_MAX) this.settle();
   }
 
-  #release(id: string): void {
-    const list = this.#waiting.get(id);
-    if (list === undefined) return;
-    this.#waiting.delete(id);
-    this.#waitingCount -= list.length;
-    for (const { item, attached, offset } of list) {
-      if (item.do === 'aside') this.takeAside(item, offset);
-      else this.takeTurn(item, attached, offset);
-    }
+  #release(parts: readonly { readonly id: string }[]): void {
+    const freed = parts.flatMap(({ id }) => {
+      const list = this.#waiting.get(id) ?? [];
+      this.#waiting.delete(id);
+      return list;
+    });
+    this.#waitingCount -= freed.length;
+    for (const waiting of freed.toReversed()) this.#ready.push(waiting);
   }
 
   #countUsage({ usage, at, model }: TurnHead): void {
@@ -379,15 +397,4 @@ export class Session {
     row[7] += 1;
     this.newUsage.set(key, row);
   }
-}
-
-const RANKS = ['text', 'summary', 'generated', 'user'];
-
-function betterTitle(
-  before: SessionDetails['title'],
-  next: SessionDetails['title'],
-): SessionDetails['title'] {
-  if (next === undefined || before === undefined) return next ?? before;
-  if (next.from === 'text' && before.from === 'text') return before;
-  return RANKS.indexOf(next.from) >= RANKS.indexOf(before.from) ? next : before;
 }

@@ -1,4 +1,4 @@
-import { isObject, listAt } from '../source/fields.ts';
+import { at, countAt, given, isObject, listAt, textAt } from '../source/fields.ts';
 import type { TakenPart, TakenTurn, TurnHead } from '../source/source.ts';
 import { externalise } from './externalise.ts';
 import type { BlobBytes, BlobForm } from './externalise.ts';
@@ -69,15 +69,42 @@ const TYPE = /^import\.([a-z0-9-]+)\.(message|marker|event)$/;
 export function readImportedTurn(type: string, payload: unknown): ImportedTurn | undefined {
   const [, source, what] = TYPE.exec(type) ?? [];
   if (source === undefined || what === undefined || !isObject(payload)) return undefined;
-  const { blobs: _, attached: __, records: ___, ...head } = payload;
   return {
     source,
     what,
-    head: head as TurnHead,
+    head: readHead(payload),
     places: pairs(listAt(payload, 'blobs')) as readonly (readonly [string, BlobForm])[],
     attached: pairs(listAt(payload, 'attached')),
     records: listAt(payload, 'records'),
   };
+}
+
+const ROLES = ['user', 'assistant', 'tool', 'system'] as const;
+/** The last moment that a date can tell. */
+const MS_MAX = 8.64e15;
+const FLAGS = ['meta', 'truncated', 'interrupted'] as const;
+
+/** Anybody who may append can write a turn of such a type: what is not as an import writes it is left out. */
+function readHead(payload: unknown): TurnHead {
+  const flags = FLAGS.filter((flag) => listAt(payload, 'flags').includes(flag));
+  const [ms, usage] = [at(payload, 'at'), at(payload, 'usage')];
+  return given({
+    at:
+      typeof ms === 'number' && Number.isSafeInteger(ms) && Math.abs(ms) <= MS_MAX ? ms : undefined,
+    role: ROLES.find((role) => role === textAt(payload, 'role')),
+    model: textAt(payload, 'model'),
+    usage: isObject(usage)
+      ? {
+          input: countAt(usage, 'input'),
+          output: countAt(usage, 'output'),
+          cacheRead: countAt(usage, 'cacheRead'),
+          cacheWrite: countAt(usage, 'cacheWrite'),
+        }
+      : undefined,
+    flags: flags.length > 0 ? flags : undefined,
+    kind: textAt(payload, 'kind'),
+    summary: textAt(payload, 'summary'),
+  });
 }
 
 function pairs(list: readonly unknown[]): readonly (readonly [string, string])[] {

@@ -1,11 +1,13 @@
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { ContextUpdate } from '../../context/contexts.ts';
 import type { Session, Slot } from '../fold/session.ts';
+import { isObject } from '../source/fields.ts';
 
 // The title and the metadata of an imported context: docs/format/import.md.
 
 const TITLE_CHARS = 200;
-const VALUE_CHARS = 2048;
+/** So that all of them fit: the metadata of a context have 64 KiB. */
+const VALUE_CHARS = 1280;
 
 /** Where the session was started. */
 export interface ParentPlace {
@@ -68,8 +70,10 @@ function cutTexts(meta: Readonly<Record<string, unknown>>): Record<string, unkno
       .map(([name, value]) => [
         name,
         typeof value === 'string'
-          ? value.slice(0, VALUE_CHARS).replaceAll(/\p{Surrogate}/gu, '\ufffd')
-          : value,
+          ? value.slice(0, VALUE_CHARS).replaceAll(/[\p{Surrogate}\p{Cc}]/gu, '\ufffd')
+          : isObject(value)
+            ? cutTexts(value)
+            : value,
       ]),
   );
 }

@@ -7,6 +7,8 @@ import { describeSlot } from './describe-session.ts';
 import type { ParentPlace } from './describe-session.ts';
 import { ENTRY, toSessionEntry } from './entries.ts';
 import type { FileEntry } from './entries.ts';
+import { isOfFile, noteFailed } from './failed-file.ts';
+import type { FailedFile } from './failed-file.ts';
 import type { Ledger } from './ledger.ts';
 import { writeWork } from './write-session.ts';
 import type { Writing } from './write-session.ts';
@@ -27,6 +29,7 @@ export interface WriteReport {
   blobs: number;
   blobsShared: number;
   unlinked: number;
+  readonly failed: FailedFile[];
 }
 
 /** One file, and what came of it. */
@@ -72,8 +75,8 @@ export class SessionWriter {
   }
 
   /** Drops what was planned for sessions that are not wanted after all. */
-  forget(sessions: ReadonlyMap<string, Session>): void {
-    for (const name of sessions.keys()) this.#cache.delete(name);
+  forget(sessions: Iterable<string>): void {
+    for (const name of sessions) this.#cache.delete(name);
   }
 
   /** Resolves when there is room for more; `written` when the work is stored. */
@@ -93,8 +96,15 @@ export class SessionWriter {
     const written = this.#dryRun
       ? this.#drop(dirty)
       : this.#write({ file, sessions: dirty, entry, earlier: new Map(this.#inFlight) });
+    let failed: Error | undefined;
     const job = written.catch((error: unknown) => {
-      this.#failure ??= { error };
+      // The ledger does not have the file, so the next import reads it again.
+      this.forget(dirty.map(({ name }) => name));
+      if (!isOfFile(error)) this.#failure ??= { error };
+      else {
+        failed = error;
+        noteFailed(this.#report, file.path, error);
+      }
     });
     this.#jobs.set(job, bytes);
     for (const { name } of dirty) this.#inFlight.set(name, job);
@@ -107,7 +117,13 @@ export class SessionWriter {
     while (this.#jobs.size >= JOBS_MAX || this.#heldBytes() > JOBS_BYTES_MAX) {
       await Promise.race(this.#jobs.keys());
     }
-    return { written: () => job.then(() => this.#check()) };
+    return {
+      written: async () => {
+        await job;
+        this.#check();
+        if (failed !== undefined) throw failed;
+      },
+    };
   }
 
   async drain(): Promise<void> {

@@ -72,7 +72,7 @@ async function toSaid(store: Store, turn: Turn, sources: readonly Source[]): Pro
     at: head.at ?? createdAt,
     head,
     blocks: await withAttached(blocks, attached, bytesOf),
-    lines: lines.length > 0 ? lines : imported.records.map((record) => JSON.stringify(record)),
+    lines: lines.length > 0 ? lines : imported.records.map(toJsonText),
   };
 }
 
@@ -122,5 +122,13 @@ function toPlain(turn: Turn): Said {
 }
 
 function show(payload: unknown): string {
-  return payload instanceof Uint8Array ? `${payload.length} bytes` : JSON.stringify(payload);
+  return payload instanceof Uint8Array ? `${payload.length} bytes` : toJsonText(payload);
+}
+
+/** MessagePack and CBOR have whole numbers that JSON.stringify refuses. */
+function toJsonText(value: unknown): string {
+  const text = JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'bigint' ? String(part) : part,
+  ) as string | undefined;
+  return text ?? 'null';
 }

@@ -1,4 +1,5 @@
-import type { Block } from '../source/block.ts';
+import { toMarkdownLine } from '../../base/text.ts';
+import type { Block, ImageBlock } from '../source/block.ts';
 import type { History, Said } from './read-history.ts';
 
 // A history to read: Markdown, or one HTML file without scripts, with its pictures inside.
@@ -6,10 +7,10 @@ import type { History, Said } from './read-history.ts';
 const NAMES = { user: 'User', assistant: 'Assistant', tool: 'Result', system: 'System' } as const;
 
 export async function* toMarkdown(history: History): AsyncGenerator<string> {
-  yield `# ${titleOf(history).replaceAll('\n', ' ')}\n\n`;
-  for (const [name, value] of factsOf(history)) yield `- ${name}: ${value}\n`;
+  yield `# ${toMarkdownLine(titleOf(history))}\n\n`;
+  for (const [name, value] of factsOf(history)) yield `- ${name}: ${codeSpan(value)}\n`;
   for await (const said of history.turns()) {
-    yield `\n## ${headingOf(said)}\n\n`;
+    yield `\n## ${headingOf(said, toMarkdownLine)}\n\n`;
     if (said.head.summary !== undefined) yield `${said.head.summary}\n\n`;
     for (const block of said.blocks) yield `${markdownOf(block)}\n\n`;
   }
@@ -22,22 +23,41 @@ function markdownOf(block: Block): string {
     case 'thinking':
       return block.text.replaceAll(/^/gm, '> ');
     case 'call':
-      return `Call \`${block.name}\`\n\n${fence(showInput(block.input), 'json')}`;
+      return `Call ${codeSpan(block.name)}\n\n${fence(showInput(block.input), 'json')}`;
     case 'result':
       return (
         fence(block.text, '') + block.images.map((image) => `\n\n${markdownOf(image)}`).join('')
       );
     case 'image':
-      return `![picture](data:${block.mime};base64,${block.data})`;
+      return isPicture(block)
+        ? `![picture](data:${block.mime};base64,${block.data})`
+        : `A picture of type ${codeSpan(block.mime)}`;
   }
 }
 
 /** A fence that is longer than any in the text. */
 function fence(text: string, language: string): string {
-  let longest = 2;
-  for (const [{ length }] of text.matchAll(/`+/g)) longest = Math.max(longest, length);
-  const ticks = '`'.repeat(longest + 1);
+  const ticks = ticksAround(text, 3);
   return `${ticks}${language}\n${text}\n${ticks}`;
+}
+
+/** One line of code that ends where the text does. */
+function codeSpan(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  const ticks = ticksAround(line, 1);
+  const pad = line === '' || line.startsWith('`') || line.endsWith('`') ? ' ' : '';
+  return `${ticks}${pad}${line}${pad}${ticks}`;
+}
+
+function ticksAround(text: string, least: number): string {
+  let longest = least - 1;
+  for (const [{ length }] of text.matchAll(/`+/g)) longest = Math.max(longest, length);
+  return '`'.repeat(longest + 1);
+}
+
+/** A file gives type and bytes of a picture, and may put anything there. */
+function isPicture({ mime, data }: ImageBlock): boolean {
+  return /^image\/(?:png|jpeg|gif|webp)$/.test(mime) && /^[A-Za-z0-9+/=]*$/.test(data);
 }
 
 /** Nothing from elsewhere is loaded, and nothing runs, whatever a text says. */
@@ -59,7 +79,7 @@ export async function* toHtml(history: History): AsyncGenerator<string> {
   }
   yield '</dl>\n';
   for await (const said of history.turns()) {
-    yield `<section>\n<h2>${escapeHtml(headingOf(said))}</h2>\n`;
+    yield `<section>\n<h2>${escapeHtml(headingOf(said, String))}</h2>\n`;
     if (said.head.summary !== undefined) yield `<pre>${escapeHtml(said.head.summary)}</pre>\n`;
     for (const block of said.blocks) yield `${htmlOf(block)}\n`;
     yield '</section>\n';
@@ -78,8 +98,7 @@ function htmlOf(block: Block): string {
     case 'result':
       return `<pre class="code">${escapeHtml(block.text)}</pre>${block.images.map(htmlOf).join('')}`;
     case 'image':
-      return /^image\/(?:png|jpeg|gif|webp)$/.test(block.mime) &&
-        /^[A-Za-z0-9+/=]*$/.test(block.data)
+      return isPicture(block)
         ? `<img alt="picture" src="data:${block.mime};base64,${block.data}">`
         : `<p>A picture of type ${escapeHtml(block.mime)}</p>`;
   }
@@ -110,9 +129,13 @@ function factsOf({ context, source, session, cwd, model }: History): (readonly [
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 }
 
-function headingOf({ what, role, at, head }: Said): string {
+function headingOf({ what, role, at, head }: Said, escape: (text: string) => string): string {
   const name =
-    what === 'marker' ? `Marker: ${head.kind ?? ''}` : what === 'event' ? 'Event' : NAMES[role];
+    what === 'marker'
+      ? `Marker: ${escape(head.kind ?? '')}`
+      : what === 'event'
+        ? 'Event'
+        : NAMES[role];
   const flags = head.flags === undefined ? '' : ` (${head.flags.join(', ')})`;
   return `${name}${flags}, ${new Date(at).toISOString()}`;
 }

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { findExcess } from '../../base/bounded-json.ts';
 import { LineSplitter, parseJsonLine } from '../../base/json-lines.ts';
 import type { Line } from '../../base/json-lines.ts';
+import { parseRecord } from '../source/parse-record.ts';
 import type { SourceFile, SourceRecord } from '../source/source.ts';
 import { ListSplitter } from './list-splitter.ts';
 import { unpack } from './unpack.ts';
@@ -29,8 +29,8 @@ export interface ReadNotes {
 /** A longer line is kept as a blob, unread. */
 export const LINE_BYTES_MAX: number = 32 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
-/** Less than a payload may have, for what is put around a record. */
-const BOUNDS = { depth: 900, values: 900_000 };
+/** So many lines are handed out at once: what is made of them takes far more memory. */
+const BATCH_LINES = 4000;
 
 /** Reads a file from a position on. The file may grow meanwhile, and is not locked. */
 export async function* readRecords(
@@ -52,7 +52,13 @@ export async function* readRecords(
         : new ListSplitter(file.form, LINE_BYTES_MAX);
     const start = file.form === 'lines' ? from : 0;
     for await (const piece of pieces(handle, start)) {
-      yield [...splitter.take(piece)].flatMap((line) => parse(line, isRecord, notes));
+      let batch: Line[] = [];
+      for (const line of splitter.take(piece)) {
+        if (batch.push(line) < BATCH_LINES) continue;
+        yield batch.flatMap((item) => parse(item, isRecord, notes));
+        batch = [];
+      }
+      yield batch.flatMap((item) => parse(item, isRecord, notes));
     }
     const last = splitter.end();
     if (last !== undefined) yield parse(last, isRecord, notes);
@@ -87,7 +93,7 @@ function parse(line: Line, isRecord: (value: object) => boolean, notes: ReadNote
   const replaced = !isUtf8(bytes);
   const decoded = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   const text = start === 0 && decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
-  const { records, lost } = parseJsonLine(text, isRecord, parseWithin);
+  const { records, lost } = parseJsonLine(text, isRecord, parseRecord);
   if (lost !== '' && !terminated && records.length === 0) {
     return [{ is: 'tail', bytes: bytes.length }];
   }
@@ -104,10 +110,4 @@ function parse(line: Line, isRecord: (value: object) => boolean, notes: ReadNote
     reads.splice(Math.max(0, reads.length - 1), 0, bad);
   }
   return reads;
-}
-
-function parseWithin(text: string): unknown {
-  const excess = findExcess(text, BOUNDS);
-  if (excess !== undefined) throw new SyntaxError(`it has too many ${excess.of}`);
-  return JSON.parse(text) as unknown;
 }

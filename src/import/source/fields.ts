@@ -16,6 +16,14 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
+/** What a table of ours has by a name that a record gives: `constructor` and the like are in no table. */
+export function inTable<T>(
+  table: Readonly<Record<string, T>>,
+  name: string | undefined,
+): T | undefined {
+  return name !== undefined && Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
 export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
   const found = at(value, ...path);
   return typeof found === 'string' ? found : undefined;

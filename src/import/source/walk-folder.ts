@@ -1,6 +1,6 @@
 import { lstat, opendir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseBoundedJson } from '../../base/bounded-json.ts';
+import { parseRecord } from './parse-record.ts';
 
 /** A file that was found. */
 export interface FoundFile {
@@ -91,7 +91,7 @@ export async function readSmallJson(path: string): Promise<unknown> {
   const found = await statFile(path);
   if (found === undefined || found.size > SMALL_BYTES_MAX) return undefined;
   try {
-    return parseBoundedJson(await readFile(path, 'utf8'));
+    return parseRecord(await readFile(path, 'utf8'));
   } catch {
     // The file is gone, or is no JSON.
     return undefined;

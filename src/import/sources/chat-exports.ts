@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import type { Block } from '../source/block.ts';
-import { at, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, given, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   Source,
   SourceFile,
@@ -134,7 +134,7 @@ function readChatGpt(value: SourceRecord['value']): Chat | undefined {
 /** The nodes from a leaf to the root. A circle ends where it began. */
 function pathTo(mapping: Readonly<Record<string, unknown>>, leaf: string | undefined): string[] {
   const path = new Set<string>();
-  for (let node = leaf; node !== undefined && node in mapping && !path.has(node);) {
+  for (let node = leaf; node !== undefined && Object.hasOwn(mapping, node) && !path.has(node);) {
     path.add(node);
     node = textAt(mapping[node], 'parent');
   }
@@ -143,7 +143,7 @@ function pathTo(mapping: Readonly<Record<string, unknown>>, leaf: string | undef
 
 function headOfGpt(message: unknown): TurnHead | undefined {
   if (!isObject(message)) return undefined;
-  const role = ROLES[textAt(message, 'author', 'role') ?? ''] ?? 'system';
+  const role = inTable(ROLES, textAt(message, 'author', 'role')) ?? 'system';
   const hidden = at(message, 'metadata', 'is_visually_hidden_from_conversation') === true;
   const isMeta = hidden || role === 'system';
   return given({
@@ -184,7 +184,7 @@ function readClaudeAi(value: SourceRecord['value']): Chat | undefined {
     before = own;
     const head = given({
       at: timeAt(message, 'created_at'),
-      role: ROLES[textAt(message, 'sender') ?? ''] ?? ('system' as const),
+      role: inTable(ROLES, textAt(message, 'sender')) ?? ('system' as const),
     });
     return { id: own, parent: parent === NO_PARENT ? null : parent, value: message, head };
   });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { at, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, given, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   Machine,
   RecordReader,
@@ -348,7 +348,7 @@ function idOf({ value, raw }: SourceRecord): string {
 }
 
 function detailsOf(type: string, value: SourceRecord['value']): SessionDetails | undefined {
-  const titled = TITLES[type];
+  const titled = inTable(TITLES, type);
   const text = titled && textAt(value, titled[0]);
   if (titled !== undefined) return text === undefined ? {} : { title: { text, from: titled[1] } };
   switch (type) {

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { at, isObject, listAt, textAt, textOf } from '../source/fields.ts';
+import { at, inTable, isObject, listAt, textAt, textOf } from '../source/fields.ts';
 import type { SourceRecord, TurnHead } from '../source/source.ts';
 
 // The parts of a record of Codex.
@@ -8,6 +8,20 @@ import type { SourceRecord, TurnHead } from '../source/source.ts';
 export function isEnvelope(value: unknown): boolean {
   return isObject(value) && isObject(value['payload']) && typeof value['type'] === 'string';
 }
+
+/** Events that repeat the text of an item, and who speaks in them. */
+export const TEXT_EVENTS: Readonly<Record<string, TurnHead['role']>> = {
+  user_message: 'user',
+  agent_message: 'assistant',
+  agent_reasoning: 'assistant',
+};
+
+export const ITEM_ROLES: Readonly<Record<string, TurnHead['role']>> = {
+  UserMessage: 'user',
+  AgentMessage: 'assistant',
+  Reasoning: 'assistant',
+  Plan: 'assistant',
+};
 
 const SPEAKERS: Readonly<Record<string, TurnHead['role']>> = {
   user: 'user',
@@ -34,7 +48,11 @@ export function itemText(item: unknown): string {
 }
 
 export function roleOf(type: string, item: unknown): TurnHead['role'] {
-  if (type === 'message') return SPEAKERS[textAt(item, 'role') ?? ''] ?? 'assistant';
+  if (type === 'message') return inTable(SPEAKERS, textAt(item, 'role')) ?? 'assistant';
   if (type === 'agent_message') return 'user';
   return type.endsWith('_output') ? 'tool' : 'assistant';
+}
+
+export function mark(text: string, role: TurnHead['role']): string {
+  return `${role ?? ''} ${text.length} ${text.slice(0, 100)}`;
 }

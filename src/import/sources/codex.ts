@@ -1,5 +1,15 @@
 import { basename, dirname, join } from 'node:path';
-import { at, countAt, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import {
+  at,
+  countAt,
+  given,
+  inTable,
+  isObject,
+  listAt,
+  textAt,
+  textOf,
+  timeAt,
+} from '../source/fields.ts';
 import type {
   Machine,
   RecordReader,
@@ -15,7 +25,16 @@ import type {
 import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 import { showItem } from './codex-items.ts';
-import { contentOf, isEnvelope, itemText, ordinalOf, roleOf } from './codex-records.ts';
+import {
+  contentOf,
+  isEnvelope,
+  ITEM_ROLES,
+  itemText,
+  ordinalOf,
+  roleOf,
+  TEXT_EVENTS,
+  mark,
+} from './codex-records.ts';
 import { readTitles } from './codex-titles.ts';
 import { titleOf } from './shared.ts';
 
@@ -74,17 +93,6 @@ function toFile({ path, size, modifiedMs }: FoundFile, details: SessionDetails):
 /** Text that Codex puts before what a person typed. */
 const INJECTED =
   /^\s*(?:# AGENTS\.md instructions|<(?:environment_context|skill|user_shell_command|turn_aborted|subagent_notification|goal_context|external_|codex_internal_context|user_instructions|permissions))/;
-const TEXT_EVENTS: Readonly<Record<string, TurnHead['role']>> = {
-  user_message: 'user',
-  agent_message: 'assistant',
-  agent_reasoning: 'assistant',
-};
-const ITEM_ROLES: Readonly<Record<string, TurnHead['role']>> = {
-  UserMessage: 'user',
-  AgentMessage: 'assistant',
-  Reasoning: 'assistant',
-  Plan: 'assistant',
-};
 /** So many texts of items are remembered, and so many records wait behind an event. */
 const RECENT_MAX = 64;
 const HELD_MAX = 64;
@@ -283,7 +291,7 @@ class CodexReader implements RecordReader {
 
   #event(record: SourceRecord, event: unknown): readonly Taken[] {
     const type = textAt(event, 'type') ?? '';
-    const textRole = TEXT_EVENTS[type];
+    const textRole = inTable(TEXT_EVENTS, type);
     if (textRole !== undefined) {
       const text = textAt(event, 'message') ?? textAt(event, 'text') ?? '';
       return this.#hold(record, { text, role: textRole, item: undefined });
@@ -306,7 +314,7 @@ class CodexReader implements RecordReader {
   }
 
   #completed(record: SourceRecord, item: unknown): readonly Taken[] {
-    const role = ITEM_ROLES[textAt(item, 'type') ?? ''];
+    const role = inTable(ITEM_ROLES, textAt(item, 'type'));
     if (role === undefined) return [this.#aside(record)];
     const text =
       textOf(at(item, 'content')) ||
@@ -388,8 +396,4 @@ class CodexReader implements RecordReader {
     const [id] = ordinalOf(value);
     return { do: 'aside', raw, ...(id === undefined ? { text: contentOf(value) } : { id }) };
   }
-}
-
-function mark(text: string, role: TurnHead['role']): string {
-  return `${role ?? ''} ${text.length} ${text.slice(0, 100)}`;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Database } from '../../base/sqlite.ts';
 import { isObject, textAt } from '../source/fields.ts';
+import { parseRecord } from '../source/parse-record.ts';
 import type { SourceFile } from '../source/source.ts';
 import { statFile, statPlace } from '../source/walk-folder.ts';
 
@@ -10,7 +11,8 @@ import { statFile, statPlace } from '../source/walk-folder.ts';
 // beside a database that has one.
 
 interface Open {
-  readonly database: Database;
+  /** Undefined for a file that could not be opened. */
+  database: Database | undefined;
   readonly folder: string | undefined;
 }
 
@@ -19,7 +21,7 @@ const opened = new Set<Open>();
 /** Ends what the discovery has opened, and removes the copies. */
 export async function closeDatabases(): Promise<void> {
   for (const { database, folder } of opened) {
-    database.close();
+    database?.close();
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
   opened.clear();
@@ -37,7 +39,7 @@ export async function* discoverDatabase(place: string): AsyncGenerator<SourceFil
     const sessions = select<SessionRow>(
       database,
       'SELECT * FROM session ORDER BY time_created, id',
-    );
+    ).filter(({ id }) => typeof id === 'string');
     const titles = new Map(sessions.map((row) => [String(row['title']), row.id]));
     const stamps = new Map(
       [...countRows(database, 'message'), ...countRows(database, 'part')].map(({ id, size }) => [
@@ -63,9 +65,11 @@ async function databasesAt(place: string): Promise<string[]> {
   const found = await statPlace(place);
   if (found?.isFolder !== true) return found === undefined ? [] : [found.path];
   const names = await readdir(found.path).catch(() => []);
-  return names
+  const paths = names
     .filter((name) => /^opencode(?:-[^/]+)?\.db$/.test(name))
     .map((name) => join(found.path, name));
+  const files = await Promise.all(paths.map(statFile));
+  return files.flatMap((file) => (file === undefined ? [] : [file.path]));
 }
 
 async function open(path: string): Promise<Database | undefined> {
@@ -77,15 +81,31 @@ async function open(path: string): Promise<Database | undefined> {
       await copyFile(`${path}${end}`, `${at}${end}`).catch(() => undefined);
     }
   }
-  const database = new Database(at, { access: folder === undefined ? 'read' : 'write' });
-  opened.add({ database, folder });
+  const entry: Open = { database: undefined, folder };
+  opened.add(entry);
   try {
-    database.prepare('SELECT id FROM session LIMIT 1').all();
-    return database;
+    const database = new Database(at, { access: folder === undefined ? 'read' : 'write' });
+    entry.database = database;
+    return hasOnlyTables(database) ? database : undefined;
   } catch {
-    // The file is no database of opencode, or the copy was taken while it changed.
+    // The file is no database, or the copy was taken while it changed.
     return undefined;
   }
+}
+
+const TABLES = ['session', 'message', 'part', 'session_message'];
+
+/** A view of such a name is not opencode's. It may run a query without end. */
+function hasOnlyTables(database: Database): boolean {
+  const rows = database
+    .prepare<[], { name: string; isTable: number }>(
+      "SELECT lower(name) AS name, type = 'table' AND rootpage > 0 AS isTable FROM sqlite_schema",
+    )
+    .all();
+  const named = rows.filter(({ name }) => TABLES.includes(name));
+  return (
+    named.some(({ name }) => name === 'session') && named.every(({ isTable }) => isTable === 1)
+  );
 }
 
 function select<R>(database: Database, sql: string, ...given: unknown[]): R[] {
@@ -114,19 +134,26 @@ async function* readRows(
     revert: parse(row['revert']),
   };
   yield { session, ...(copyOf !== undefined && { copyOf }) };
-  const messages = select<{ id: string; data: string }>(
+  const messages = select<{ id: string }>(
     database,
-    'SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id',
+    'SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id',
     row.id,
   );
-  for (const { id, data } of messages) {
+  // One message at a time: a session may be larger than memory.
+  for (const { id } of messages) {
+    const [found] = select<{ data: unknown }>(
+      database,
+      'SELECT data FROM message WHERE id = ? AND session_id = ?',
+      id,
+      row.id,
+    );
     const parts = select<{ id: string; data: string }>(
       database,
       'SELECT id, data FROM part WHERE message_id = ? ORDER BY id',
       id,
     );
     yield {
-      info: { ...fields(data), id },
+      info: { ...fields(found?.data), id },
       parts: parts.map((part) => ({ ...fields(part.data), id: part.id })),
     };
   }
@@ -160,14 +187,19 @@ function toToolPart(block: unknown): unknown {
   return { ...block, callID: block['id'], tool: block['name'] };
 }
 
-function fields(json: string): Record<string, unknown> {
+/** What cannot be read is kept as it is. */
+function fields(json: unknown): Record<string, unknown> {
   const value = parse(json);
-  return isObject(value) ? value : {};
+  return isObject(value) ? value : { data: json instanceof Uint8Array ? toBase64(json) : json };
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
 }
 
 function parse(json: unknown): unknown {
   try {
-    return typeof json === 'string' ? (JSON.parse(json) as unknown) : undefined;
+    return typeof json === 'string' ? parseRecord(json) : undefined;
   } catch {
     // The database is written by another program.
     return undefined;

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { at, isObject, textAt } from '../source/fields.ts';
 import type { SourceFile } from '../source/source.ts';
@@ -34,15 +34,17 @@ async function* readStorage(
 ): AsyncGenerator<object> {
   const about = await readSmallJson(path);
   yield { session: { ...(isObject(about) ? about : {}), id: session } };
-  const read = await Promise.all(
-    messages.map(async (id) => {
-      const info = await readSmallJson(join(root, 'message', session, `${id}.json`));
-      const created = at(info, 'time', 'created');
-      return { id, info, created: typeof created === 'number' ? created : 0 };
-    }),
-  );
-  const sorted = read.toSorted((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
-  for (const { id, info } of sorted) {
+  const infoOf = (id: string): Promise<unknown> =>
+    readSmallJson(join(root, 'message', session, `${id}.json`));
+  // One file is open and in memory at a time, however many messages there are.
+  const times: { readonly id: string; readonly created: number }[] = [];
+  for (const id of messages) {
+    const created = at(await infoOf(id), 'time', 'created');
+    times.push({ id, created: typeof created === 'number' ? created : 0 });
+  }
+  const sorted = times.toSorted((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
+  for (const { id } of sorted) {
+    const info = await infoOf(id);
     const parts: object[] = [];
     for (const part of await jsonIn(join(root, 'part', id))) {
       const value = await readSmallJson(join(root, 'part', id, `${part}.json`));
@@ -52,9 +54,10 @@ async function* readStorage(
   }
 }
 
-/** Names of JSON files, without their ends. Ids ascend. */
+/** Names of JSON files, without their ends. Ids ascend. A link to a folder is not followed. */
 async function jsonIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
+  const isReal = (await realpath(folder).catch(() => '')) === folder;
+  const names = isReal ? await readdir(folder).catch(() => []) : [];
   return names
     .filter((name) => name.endsWith('.json') && textAt({ name }, 'name') !== '.json')
     .map((name) => name.slice(0, -5))

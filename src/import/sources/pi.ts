@@ -1,6 +1,16 @@
 import { basename, dirname, join } from 'node:path';
 import type { Block, ImageBlock } from '../source/block.ts';
-import { at, countAt, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import {
+  at,
+  countAt,
+  given,
+  inTable,
+  isObject,
+  listAt,
+  textAt,
+  textOf,
+  timeAt,
+} from '../source/fields.ts';
 import type {
   Machine,
   RecordReader,
@@ -190,7 +200,7 @@ class PiReader implements RecordReader {
     if (type === 'custom_message') {
       return [this.#turn(record, 'message', { ...head, role: 'user', flags: ['meta'] })];
     }
-    const marked = MARKERS[type];
+    const marked = inTable(MARKERS, type);
     if (marked !== undefined) {
       const summary = (textAt(value, 'summary') ?? '').slice(0, 4000);
       const heavy = type === 'compaction' ? ['/retainedTail'] : [];
@@ -205,7 +215,7 @@ class PiReader implements RecordReader {
 
   #message(record: SourceRecord, before: TurnHead): readonly Taken[] {
     const message = at(record.value, 'message');
-    const role = ROLES[textAt(message, 'role') ?? ''];
+    const role = inTable(ROLES, textAt(message, 'role'));
     const model = role === 'assistant' ? modelOf(message) : undefined;
     const isCut = record.raw.includes(CUT);
     const stopped = textAt(message, 'stopReason') === 'aborted';
