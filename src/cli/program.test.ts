@@ -85,8 +85,7 @@ describe('help', () => {
     expect(missing).toEqual([
       // A session is a file: its new lines are what to follow.
       'session follow',
-      // Blobs are found from what names them, and never change.
-      'blob list',
+      // Blobs never change.
       'blob follow',
       // Nothing removes a queue.
       'queue rm',

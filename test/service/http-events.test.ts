@@ -211,7 +211,7 @@ describe('events of a context', () => {
     await reading;
     expect(seen).toEqual(['1', '2', '3', '4', '5', '6', '7', '8']);
     expect((await client.last(id, { limit: 2 })).turns).toMatchObject([{ id: '7' }, { id: '8' }]);
-  }, 20_000);
+  });
 });
 
 describe('a reader that reads nothing', () => {

@@ -61,4 +61,4 @@ it('finds everything by an index', async () => {
   }
   // One that has no index to use is found out.
   expect(await plan("SELECT * FROM quipu.queue_events WHERE source = 'x'", [])).toMatch(/Seq Scan/);
-}, 30_000);
+});
