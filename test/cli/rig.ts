@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { QuipuError } from '../../src/base/errors.ts';
 import type { Machine } from '../../src/cli/kit/process.ts';
 import { thisMachine } from '../../src/cli/kit/process.ts';
+import { escapeLines } from '../../src/cli/kit/text.ts';
 import { isAddress } from '../../src/cli/kit/command.ts';
 import type { QuipuShell } from '../../src/cli/kit/command.ts';
 import { runCli } from '../../src/cli/program.ts';
@@ -65,10 +66,14 @@ export class CliRig implements Disposable {
     const shell: QuipuShell = {
       out: async (data) => {
         this.accept(data);
-        out.push(Buffer.from(data));
+        const isText = typeof data === 'string' && this.columns !== undefined;
+        out.push(Buffer.from(isText ? escapeLines(data) : data));
       },
       err: (text) => {
-        err += text;
+        err += escapeLines(text);
+      },
+      status: (line) => {
+        err += `\r\u001b[K${line}`;
       },
       stdin: source instanceof Uint8Array ? inPieces(source) : source,
       env: this.env,

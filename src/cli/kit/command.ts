@@ -20,6 +20,8 @@ export interface QuipuShell {
   out(data: string | Uint8Array): Promise<void>;
   /** Standard error. */
   err(text: string): void;
+  /** Replaces the last line of the terminal at standard error. */
+  status(line: string): void;
   /** Opened on first use, so that a command that reads nothing does not wait for a terminal. */
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -190,10 +192,10 @@ export function startProgress(shell: QuipuShell): ProgressLine {
       if (!shell.isTerminal || now - drawnAt < REDRAW_MS) return;
       drawnAt = now;
       drawn = true;
-      shell.err(`\r\u001b[K${toProgressText(done, total, what)}`);
+      shell.status(toProgressText(done, total, what));
     },
     end() {
-      if (drawn) shell.err('\r\u001b[K');
+      if (drawn) shell.status('');
     },
   };
 }

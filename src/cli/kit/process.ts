@@ -2,35 +2,54 @@ import process from 'node:process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { escapeControls, escapeLines } from './text.ts';
 
-/** The streams between a program of the package and its process. */
+/**
+ * The streams between a program of the package and its process. Stored text may hold codes that move the cursor of a
+ * terminal, rewrite what was shown or type commands. This is the one place that all text goes through on its way there:
+ * such codes are shown as escapes. In JSON these escapes mean the same.
+ */
 export interface ProcessStreams {
-  /** Resolves when the data is written. Rejects with EPIPE when nobody reads any more, and otherwise with IO. */
+  /**
+   * Resolves when the data is written. Rejects with EPIPE when nobody reads any more, and otherwise with IO. Bytes, and
+   * text that goes to a file or a pipe, stay as they are.
+   */
   readonly out: (data: string | Uint8Array) => Promise<void>;
   readonly err: (text: string) => void;
+  /** Replaces the last line of a terminal at standard error. */
+  readonly status: (line: string) => void;
 }
 
 const OUTPUT = 'standard output';
+/** Back to the beginning of the line, which is cleared. */
+const WIPE = '\r\u001b[K';
 
 /** Call this once: from then on a closed pipe ends no process by itself. */
-export function processStreams(): ProcessStreams {
+export function processStreams({
+  stdout,
+  stderr,
+}: Pick<NodeJS.Process, 'stdout' | 'stderr'> = process): ProcessStreams {
   // A write to a closed pipe also rejects the promise in `out`, and the caller of `out` handles it.
-  process.stdout.on('error', () => undefined);
+  stdout.on('error', () => undefined);
   // There is nobody left to tell.
-  process.stderr.on('error', () => undefined);
+  stderr.on('error', () => undefined);
   const isClosed = isOutputClosed();
   return {
     out: (data) =>
       new Promise((resolve, reject) => {
         if (isClosed) return reject(notWritten('EBADF'));
-        process.stdout.write(data, (error) => {
+        const isText = typeof data === 'string' && stdout.isTTY;
+        stdout.write(isText ? escapeLines(data) : data, (error) => {
           const { code = 'EIO' } = (error ?? {}) as NodeJS.ErrnoException;
           if (!error) resolve();
           else reject(code === 'EPIPE' ? error : notWritten(code, error));
         });
       }),
     err: (text) => {
-      process.stderr.write(text);
+      stderr.write(escapeLines(text));
+    },
+    status: (line) => {
+      stderr.write(`${WIPE}${escapeControls(line)}`);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import { escapeControls } from './text.ts';
+import { escapeLines } from './text.ts';
 import type { QuipuShell } from './command.ts';
 import type { ErrorCode } from '../../base/errors.ts';
 import { outputHint } from './process.ts';
@@ -17,9 +17,9 @@ export function reportError(thrown: unknown, json: boolean, shell: QuipuShell): 
   if (json) {
     shell.err(`${JSON.stringify({ error: known })}\n`);
   } else {
-    shell.err(`quipu: ${showLines(known.message)}\n`);
+    shell.err(`quipu: ${escapeLines(known.message)}\n`);
     const hint = toHint(known);
-    if (hint !== undefined) shell.err(`hint: ${showLines(hint)}\n`);
+    if (hint !== undefined) shell.err(`hint: ${escapeLines(hint)}\n`);
   }
   return EXIT_CODE[known.code];
 }
@@ -61,13 +61,8 @@ function reportOther(
   shell: QuipuShell,
 ): number {
   const error = { code, message, data: {} };
-  shell.err(json ? `${JSON.stringify({ error })}\n` : `quipu: ${showLines(message)}\n`);
+  shell.err(json ? `${JSON.stringify({ error })}\n` : `quipu: ${escapeLines(message)}\n`);
   return 1;
-}
-
-/** Messages quote text that users stored or typed. Line breaks are ours, other controls are not. */
-function showLines(text: string): string {
-  return text.split('\n').map(escapeControls).join('\n');
 }
 
 /** The next command to type, where the command line knows better than the message. */

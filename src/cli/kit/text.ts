@@ -39,12 +39,22 @@ export function toPlainLine(text: string, maxChars: number): string {
   return escapeControls(shown) + (cut ? '…' : '');
 }
 
+/** Control characters, line breaks of Unicode, and marks that turn the direction of a line. */
+const CONTROLS = /[\p{Cc}\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
 /** Shows control characters and direction marks as escapes, everything else as it is. */
 export function escapeControls(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (char) => {
+  return text.replaceAll(CONTROLS, (char) => {
     const known = { '\n': '\\n', '\t': '\\t', '\r': '\\r' }[char];
     return known ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
+}
+
+/** The same for text of several lines, in which line breaks and tabs stay. */
+export function escapeLines(text: string): string {
+  return text.replaceAll(CONTROLS, (char) =>
+    char === '\n' || char === '\t' ? char : escapeControls(char),
+  );
 }
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];

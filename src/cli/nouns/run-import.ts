@@ -150,7 +150,7 @@ async function followAll(
     turns.set(source.name, report.turns);
     const sum = [...turns.values()].reduce((total, count) => total + count, 0);
     const time = toTime(shell.now());
-    if (shell.isTerminal && !json) shell.err(`\r\u001b[Kfollowing, ${sum} new turns, ${time}`);
+    if (shell.isTerminal && !json) shell.status(`following, ${sum} new turns, ${time}`);
   };
   const reports = await Promise.all(
     histories.map(({ source, place }) =>

@@ -57,7 +57,8 @@ export async function runLog(
       await io.printJson({ ...turn.toJSON(), lane: placed.lane, heads: here.map(toHead) });
     } else {
       const row = { turn, heads: here, placed: graph ? placed : undefined };
-      await io.shell.out(toText(row, screen, oneline, io.shell.now()));
+      // Bytes, because colours are codes. What is stored was cleaned when it was fitted to its line.
+      await io.shell.out(Buffer.from(toText(row, screen, oneline, io.shell.now())));
     }
   }
 }

@@ -87,7 +87,7 @@ function showAnswer({ hits, groups, facets, matches, ranked }: SearchAnswer): st
   const shown =
     groups?.map(({ kind, thread, matches: count, hits: best }) =>
       [
-        `${kind} ${thread}: ${count} ${count === 1 ? 'match' : 'matches'}\n`,
+        `${kind} ${escapeControls(thread)}: ${count} ${count === 1 ? 'match' : 'matches'}\n`,
         ...best.map(showHit),
       ].join(''),
     ) ?? hits.map(showHit);
