@@ -116,6 +116,8 @@ describe('bad input', () => {
     for (const path of [
       ...paths,
       '/v1/contexts/%00',
+      '/v1/contexts/%ff',
+      '/v1/chats/a%',
       '/v1/./contexts',
       'http://evil/v1/contexts',
     ]) {

@@ -46,6 +46,10 @@ describe('names', () => {
     'a//b',
     'a/',
     '%0a',
+    '%ff',
+    '%ZZ',
+    'a%',
+    '%c3%28',
     'x'.repeat(501),
     '%F0%9F%92%A9'.repeat(126),
   ])('such as %s make nothing', async (name) => {
@@ -54,6 +58,19 @@ describe('names', () => {
     expect([400, 404, 422]).toContain(await raw(rig, 'PUT', `${AT}/${name}`));
     const after = await rig.store.maintain.stats();
     expect([after.docs, after.contexts]).toEqual([before.docs, before.contexts]);
+  });
+
+  it('that differ are different streams, escapes and all', async () => {
+    const rig = await serveHttp();
+    const names = ['%25ff', '%25FF', '%2525ff', '%c3%bf', 'ff'];
+    for (const name of names) expect((await write(rig, `PUT ${name}`, name)).status).toBe(201);
+    for (const name of names) {
+      expect(await (await fetch(`${rig.url}${AT}/${name}`)).text()).toBe(name);
+    }
+    const { items } = await rig.store.contexts.list({ kind: 'stream' });
+    expect(new Set(items.map(({ name }) => name))).toEqual(
+      new Set(['stream:%ff', 'stream:%FF', 'stream:%25ff', 'stream:ÿ', 'stream:ff']),
+    );
   });
 
   it('of documents that the store trusts are names like any other', async () => {

@@ -25,7 +25,11 @@ export async function activityOf(
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const found: DayOfTurns[] = [];
   let end = newest + 1n;
-  for (let back = 0; back < days && end > 1n; back += 1) {
+  for (let back = 0; end > 1n; back += 1) {
+    // Days without turns are passed over at once, however many they are.
+    const newestMs = (await timeBelow(engine, end)) ?? Infinity;
+    back = Math.max(back, Math.ceil((today - newestMs) / DAY_MS));
+    if (back >= days) break;
     const startMs = today - back * DAY_MS;
     const start = await firstFrom(engine, startMs, end);
     const turns = Number(end - start);
@@ -50,6 +54,18 @@ async function firstFrom(
     else low = middle + 1n;
   }
   return low;
+}
+
+/** The time of a turn below `end`: of the newest one, or of one further down where turns were collected. */
+async function timeBelow(
+  engine: Pick<Engine, 'getTurn'>,
+  end: bigint,
+): Promise<number | undefined> {
+  for (let step = 1n; step < end; step = step < NEIGHBOURS ? step + 1n : step * 2n) {
+    const row = await engine.getTurn(toTurnId(end - step) as TurnId);
+    if (row !== undefined) return row.createdAt;
+  }
+  return undefined;
 }
 
 async function timeNear(

@@ -272,4 +272,15 @@ it('counts turns by day without reading them all', async () => {
   ]);
   expect(reads).toBeLessThan(44);
   expect(await activityOf(counted, 1, 23 * day + 9)).toEqual([{ day: '1970-01-24', turns: 1 }]);
+
+  reads = 0;
+  now = 4000 * day;
+  await store.contexts.append(id, turn);
+  expect(await activityOf(counted, 3979, now)).toEqual([
+    { day: '1970-01-23', turns: 40 },
+    { day: '1970-01-24', turns: 1 },
+    { day: '1980-12-14', turns: 1 },
+  ]);
+  expect(await activityOf(counted, 3000, now)).toEqual([{ day: '1980-12-14', turns: 1 }]);
+  expect(reads).toBeLessThan(88);
 });

@@ -25,7 +25,8 @@ export function guardRequest(incoming: IncomingMessage, rules: GuardRules): void
   if (
     !path.startsWith('/') ||
     /[\\\0]|\/\/|\/\.{1,2}(?:\/|$)/.test(path) ||
-    ESCAPED_TRICK.test(path)
+    ESCAPED_TRICK.test(path) ||
+    !isText(path)
   ) {
     throw invalid('path', 'is not one that this server has');
   }
@@ -69,6 +70,16 @@ export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Headers': `Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Range, X-Request-Id, ${STREAM_ASKED}`,
   'Access-Control-Max-Age': '600',
 };
+
+/** False for escapes that are no UTF-8. The router leaves them as they are, so `%ff` would mean the same as `%25ff`. */
+function isText(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function isOwn(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;

@@ -21,27 +21,37 @@ const bundle = (types: Record<string, object>, enums: object = {}, id = 'b1'): u
   enums,
 });
 
-const registryOf = (...given: unknown[]): Registry =>
-  given.reduce<Registry>((known, one) => mergeBundle(known, parseBundle(one)), NO_TYPES);
+let breaths = 0;
+const breathe = async (): Promise<void> => {
+  breaths += 1;
+};
+
+async function registryOf(...given: unknown[]): Promise<Registry> {
+  let known = NO_TYPES;
+  for (const one of given) {
+    known = await mergeBundle(known, await parseBundle(one, breathe), breathe);
+  }
+  return known;
+}
 
 const shown = (registry: Registry, value: unknown, options: Partial<RenderOptions> = {}) =>
   project(value, registry.types.get('T')!.get(1)!, registry, { ...OPTIONS, ...options });
 
-describe('project', () => {
-  const fields = {
-    1: { name: 'role', type: 'u8', enum: 'Role' },
-    2: { name: 'text', type: 'string' },
-    3: { name: 'at', type: 'u64', semantic: 'unix_ms' },
-    4: { name: 'raw', type: 'bytes' },
-    5: { name: 'big', type: 'u64' },
-    6: { name: 'nested', type: 'map', ref: 'N' },
-    7: { name: 'list', type: 'array', items: { ref: 'N' } },
-    8: { name: 'words', type: 'array', items: 'string' },
-  };
-  const registry = registryOf(
-    bundle({ T: fields, N: { 1: { name: 'name', type: 'string' } } }, { Role: { 2: 'user' } }),
-  );
+const fields = {
+  1: { name: 'role', type: 'u8', enum: 'Role' },
+  2: { name: 'text', type: 'string' },
+  3: { name: 'at', type: 'u64', semantic: 'unix_ms' },
+  4: { name: 'raw', type: 'bytes' },
+  5: { name: 'big', type: 'u64' },
+  6: { name: 'nested', type: 'map', ref: 'N' },
+  7: { name: 'list', type: 'array', items: { ref: 'N' } },
+  8: { name: 'words', type: 'array', items: 'string' },
+};
+const registry = await registryOf(
+  bundle({ T: fields, N: { 1: { name: 'name', type: 'string' } } }, { Role: { 2: 'user' } }),
+);
 
+describe('project', () => {
   it('names numbered fields, also of types in types', () => {
     const value = {
       1: 2,
@@ -98,8 +108,8 @@ describe('project', () => {
     }
   });
 
-  it('lets no name of a field reach the prototype of an object', () => {
-    const hostile = registryOf(bundle({ T: { 1: { name: '__proto__', type: 'string' } } }));
+  it('lets no name of a field reach the prototype of an object', async () => {
+    const hostile = await registryOf(bundle({ T: { 1: { name: '__proto__', type: 'string' } } }));
     const data = shown(hostile, { 1: 'x' })?.data as object;
     expect(Object.getPrototypeOf(data)).toBe(Object.prototype);
     expect(JSON.stringify(data)).toBe('{"__proto__":"x"}');
@@ -109,10 +119,10 @@ describe('project', () => {
 describe('mergeBundle', () => {
   const one = bundle({ T: { 1: { name: 'a', type: 'string' } } });
 
-  it('takes further versions and types', () => {
+  it('takes further versions and types', async () => {
     const more = { registry_version: 1, bundle_id: 'b2' };
     const versions = { 2: { fields: { 1: { name: 'b', type: 'string' } } } };
-    const merged = registryOf(one, { ...more, types: { T: { versions }, U: {} } });
+    const merged = await registryOf(one, { ...more, types: { T: { versions }, U: {} } });
     expect([...merged.types.get('T')!.keys()]).toEqual([1, 2]);
     expect(merged.bundles).toEqual(['b1', 'b2']);
   });
@@ -127,8 +137,8 @@ describe('mergeBundle', () => {
         types: { T: { versions: { 2: { fields: { 1: { name: 'a', type: 'u64' } } } } } },
       },
     ],
-  ])('refuses %s', (_, given) => {
-    expect(() => registryOf(one, given)).toThrow(expect.objectContaining({ code: 'EXISTS' }));
+  ])('refuses %s', async (_, given) => {
+    await expect(registryOf(one, given)).rejects.toMatchObject({ code: 'EXISTS' });
   });
 
   it.each([
@@ -136,7 +146,30 @@ describe('mergeBundle', () => {
     ['a tag that is no number', bundle({ T: { x: { name: 'a', type: 'u8' } } })],
     ['a registry without a version', { bundle_id: 'b', types: {} }],
     ['something else', 'bundle'],
-  ])('refuses %s', (_, given) => {
-    expect(() => registryOf(given)).toThrow(expect.objectContaining({ code: 'INVALID' }));
+  ])('refuses %s', async (_, given) => {
+    await expect(registryOf(given)).rejects.toMatchObject({ code: 'INVALID' });
+  });
+
+  const many = (count: number, one: object | string): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [n, one]));
+  const field = { name: 'a', type: 'u8' };
+
+  it.each([
+    ['types', { types: many(10_001, {}) }],
+    ['versions', { types: { T: { versions: many(1001, {}) } } }],
+    ['fields', { types: { T: { versions: { 1: { fields: many(1001, field) } } } } }],
+    ['enums', { enums: many(10_001, {}) }],
+    ['labels', { enums: { E: many(10_001, 'x') } }],
+  ])('refuses too many %s', async (_, given) => {
+    const whole = { registry_version: 1, bundle_id: 'b', ...given };
+    await expect(registryOf(whole)).rejects.toMatchObject({ code: 'INVALID' });
+  });
+
+  it('lets others have their turn between any two versions and enums', async () => {
+    const versions = many(400, { fields: { 1: field } });
+    const large = { types: { T: { versions }, U: { versions } }, enums: many(300, { 1: 'x' }) };
+    breaths = 0;
+    await registryOf({ registry_version: 1, bundle_id: 'b', ...large });
+    expect(breaths).toBeGreaterThan(2 * (400 + 400 + 300));
   });
 });

@@ -11,6 +11,8 @@ import { checkInput } from '../exchange/http-error.ts';
 const TYPES_MAX = 10_000;
 const VERSIONS_MAX = 1000;
 const FIELDS_MAX = 1000;
+const ENUMS_MAX = 10_000;
+const LABELS_MAX = 10_000;
 const shortText = z.string().min(1).max(512);
 
 const field = z.object({
@@ -36,19 +38,28 @@ const typeVersion = z.object({
   renderer: renderer.nullish(),
 });
 
-const bundleSchema = z.object({
+/** The frame of a bundle. What is in it is checked piece by piece, so that others are served in between. */
+const frame = z.object({
   registry_version: z.int().min(1),
   bundle_id: shortText,
-  types: z
-    .record(
-      shortText,
-      z.object({ versions: z.record(z.string().regex(/^\d{1,9}$/), typeVersion).default({}) }),
-    )
-    .default({}),
-  enums: z
-    .record(shortText, z.record(z.string().regex(/^\d{1,15}$/), z.string().max(512)))
-    .default({}),
+  types: z.record(shortText, z.unknown()).default({}),
+  enums: z.record(shortText, z.unknown()).default({}),
 });
+const typeFrame = z.object({
+  types: z.record(
+    z.string(),
+    z.object({ versions: z.record(z.string().regex(/^\d{1,9}$/), z.unknown()).default({}) }),
+  ),
+});
+const versionFrame = z.object({
+  types: z.record(z.string(), z.object({ versions: z.record(z.string(), typeVersion) })),
+});
+const enumFrame = z.object({
+  enums: z.record(z.string(), z.record(z.string().regex(/^\d{1,15}$/), z.string().max(512))),
+});
+
+/** Lets others have their turn. Called between pieces of work that are short, whatever a bundle holds. */
+type Breathe = () => Promise<void>;
 
 export interface FieldSpec {
   readonly name: string;
@@ -69,7 +80,7 @@ export interface Renderer {
   readonly integrity?: string | undefined;
 }
 
-type Versions = Readonly<Record<string, VersionGiven>>;
+type Versions = ReadonlyMap<string, VersionGiven>;
 
 interface VersionGiven {
   readonly fields: Readonly<Record<string, FieldSpec>>;
@@ -78,8 +89,8 @@ interface VersionGiven {
 
 export interface TypeBundle {
   readonly bundle_id: string;
-  readonly types: Readonly<Record<string, { readonly versions: Versions }>>;
-  readonly enums: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly types: ReadonlyMap<string, Versions>;
+  readonly enums: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
 export interface TypeSpec {
@@ -110,48 +121,90 @@ export const NO_TYPES: Registry = {
 };
 
 /** Throws INVALID for anything that is no bundle. */
-export function parseBundle(value: unknown): TypeBundle {
-  return checkInput(bundleSchema, value, 'bundle');
+export async function parseBundle(value: unknown, breathe: Breathe): Promise<TypeBundle> {
+  const given = value as { types?: unknown; enums?: unknown } | null | undefined;
+  checkCount(given?.types, TYPES_MAX, 'types');
+  checkCount(given?.enums, ENUMS_MAX, 'enums');
+  const { bundle_id: id, types: named, enums: labelled } = checkInput(frame, value, 'bundle');
+  const types = new Map<string, Versions>();
+  for (const [type, one] of Object.entries(named))
+    types.set(type, await parseType(type, one, breathe));
+  const enums = new Map<string, Readonly<Record<string, string>>>();
+  for (const [name, one] of Object.entries(labelled)) {
+    await breathe();
+    checkCount(one, LABELS_MAX, name);
+    const { enums: checked } = checkInput(enumFrame, { enums: { [name]: one } }, 'bundle');
+    for (const labels of Object.values(checked)) enums.set(name, labels);
+  }
+  return { bundle_id: id, types, enums };
+}
+
+async function parseType(type: string, given: unknown, breathe: Breathe): Promise<Versions> {
+  await breathe();
+  checkCount((given as { versions?: unknown } | null)?.versions, VERSIONS_MAX, type);
+  const { types } = checkInput(typeFrame, { types: { [type]: given } }, 'bundle');
+  const parsed = new Map<string, VersionGiven>();
+  for (const [version, one] of Object.values(types).flatMap((of) => Object.entries(of.versions))) {
+    await breathe();
+    checkCount((one as { fields?: unknown } | null)?.fields, FIELDS_MAX, `${type} ${version}`);
+    const piece = { types: { [type]: { versions: { [version]: one } } } };
+    const [checked] = Object.values(checkInput(versionFrame, piece, 'bundle').types);
+    for (const whole of Object.values(checked?.versions ?? {})) parsed.set(version, whole);
+  }
+  return parsed;
+}
+
+/** Before anything is checked: the check itself takes its time. */
+function checkCount(given: unknown, most: number, what: string): void {
+  if (typeof given !== 'object' || given === null || Object.keys(given).length <= most) return;
+  throw invalid(what, `has more than ${most} entries`);
 }
 
 /** The registry with one bundle more. Throws EXISTS when the bundle contradicts what is there. */
-export function mergeBundle(registry: Registry, bundle: TypeBundle): Registry {
+export async function mergeBundle(
+  registry: Registry,
+  bundle: TypeBundle,
+  breathe: Breathe,
+): Promise<Registry> {
   const { bundle_id: id } = bundle;
   const enums = new Map(registry.enums);
-  for (const [name, labels] of Object.entries(bundle.enums)) {
+  for (const [name, labels] of bundle.enums) {
+    await breathe();
     const known = enums.get(name);
     if (known !== undefined && !isSame(known, labels)) throw differs('enum', name);
     enums.set(name, labels);
   }
   const types = new Map(registry.types);
   const latest = new Map(registry.latest);
-  for (const [type, { versions }] of Object.entries(bundle.types)) {
-    const merged = mergeType(type, types.get(type) ?? new Map(), { id, versions });
+  for (const [type, versions] of bundle.types) {
+    const merged = await mergeType(type, types.get(type) ?? new Map(), { id, versions }, breathe);
     types.set(type, merged);
     for (const spec of merged.values()) {
       if (spec.version >= (latest.get(type)?.version ?? 0)) latest.set(type, spec);
     }
+    checkEnums(type, versions, enums);
   }
   if (types.size > TYPES_MAX)
     throw invalid('bundle', `makes more than ${TYPES_MAX} types of the registry`);
-  checkEnums(bundle, enums);
   return { types, latest, enums, bundles: [...registry.bundles, id] };
 }
 
-function mergeType(
+async function mergeType(
   type: string,
   known: ReadonlyMap<number, TypeSpec>,
   { id, versions }: { readonly id: string; readonly versions: Versions },
-): ReadonlyMap<number, TypeSpec> {
+  breathe: Breathe,
+): Promise<ReadonlyMap<number, TypeSpec>> {
   const merged = new Map(known);
   const kinds = new Map<string, string>();
   for (const { fields } of known.values()) {
+    await breathe();
     for (const [tag, one] of fields) kinds.set(tag, kindOf(one));
   }
-  for (const [text, given] of Object.entries(versions)) {
+  for (const [text, given] of versions) {
+    await breathe();
     const version = Number(text);
     const fields = new Map(Object.entries(given.fields));
-    if (fields.size > FIELDS_MAX) throw invalid(type, `has more than ${FIELDS_MAX} fields`);
     const before = merged.get(version);
     if (before !== undefined && !isSame(Object.fromEntries(before.fields), given.fields)) {
       throw differs('type', `${type} version ${version}`);
@@ -168,13 +221,11 @@ function mergeType(
   return merged;
 }
 
-function checkEnums(bundle: TypeBundle, enums: Registry['enums']): void {
-  for (const [type, { versions }] of Object.entries(bundle.types)) {
-    for (const { fields } of Object.values(versions)) {
-      for (const { name, enum: labels } of Object.values(fields)) {
-        if (labels === undefined || enums.has(labels)) continue;
-        throw invalid('bundle', `names the enum ${labels} in ${type}.${name}, and has none`);
-      }
+function checkEnums(type: string, versions: Versions, enums: Registry['enums']): void {
+  for (const { fields } of versions.values()) {
+    for (const { name, enum: labels } of Object.values(fields)) {
+      if (labels === undefined || enums.has(labels)) continue;
+      throw invalid('bundle', `names the enum ${labels} in ${type}.${name}, and has none`);
     }
   }
 }

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Hash } from '../../../base/brand.ts';
 import { QuipuError, corrupt, invalid, isQuipuError } from '../../../base/errors.ts';
 import { hashText } from '../../../base/hash.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { Turns } from '../exchange/pace.ts';
 import { NO_TYPES, mergeBundle, parseBundle } from './type-bundle.ts';
 import type { Registry } from './type-bundle.ts';
 
@@ -30,6 +30,11 @@ const NOTHING: Known = { version: 0, registry: NO_TYPES, bytes: 0 };
 
 /** What this process has read, by the version of the list. */
 const known = new WeakMap<Engine, Known>();
+/** What it is reading: those who ask meanwhile wait for the same. */
+const reading = new WeakMap<Engine, { readonly version: number; readonly done: Promise<Known> }>();
+/** A large bundle takes a while to check and to merge. */
+const turns = new Turns();
+const breathe = (): Promise<void> => turns.next();
 
 export async function readRegistry(engine: Engine): Promise<Registry> {
   return (await readKnown(engine)).registry;
@@ -41,7 +46,7 @@ export async function readBundle(engine: Engine, id: string): Promise<string | u
 
 /** False when the same bundle is there already. EXISTS when its id stands for another one. */
 export async function putBundle(engine: Engine, text: string, value: unknown): Promise<boolean> {
-  const bundle = parseBundle(value);
+  const bundle = await parseBundle(value, breathe);
   const { bundle_id: id } = bundle;
   for (let attempts = 1; ; attempts += 1) {
     const { version, registry, bytes } = await readKnown(engine);
@@ -56,7 +61,7 @@ export async function putBundle(engine: Engine, text: string, value: unknown): P
       throw invalid('bundle', `would be one more than ${BUNDLES_MAX}`);
     if (bytes + Buffer.byteLength(text) > REGISTRY_BYTES_MAX)
       throw invalid('bundle', `makes the registry larger than ${REGISTRY_BYTES_MAX} bytes`);
-    const { bundles } = mergeBundle(registry, bundle);
+    const { bundles } = await mergeBundle(registry, bundle, breathe);
     const list = { name: LIST, content: JSON.stringify({ bundles }), expectedVersion: version };
     try {
       await engine.commit({ docs: [list, { name: nameOf(id), content: text }] });
@@ -72,20 +77,35 @@ async function readKnown(engine: Engine): Promise<Known> {
   if (list === undefined) return NOTHING;
   const before = known.get(engine);
   if (before?.version === list.version) return before;
-  const ids = parseList(list.content);
+  const under = reading.get(engine);
+  if (under?.version === list.version) return under.done;
+  const done = readAgain(engine, list, before);
+  reading.set(engine, { version: list.version, done });
+  try {
+    const read = await done;
+    known.set(engine, read);
+    return read;
+  } finally {
+    if (reading.get(engine)?.done === done) reading.delete(engine);
+  }
+}
+
+async function readAgain(
+  engine: Engine,
+  { version, content }: { readonly version: number; readonly content: string },
+  before: Known | undefined,
+): Promise<Known> {
+  const ids = parseList(content);
   const isLonger = before?.registry.bundles.every((id, index) => id === ids[index]) === true;
   let { registry, bytes } = isLonger && before !== undefined ? before : NOTHING;
   for (const id of ids.slice(registry.bundles.length)) {
     const text = await readBundle(engine, id);
     if (text === undefined) throw corrupt(nameOf(id), `the bundle ${id} of types is missing`);
-    registry = mergeBundle(registry, parseBundle(JSON.parse(text)));
+    const bundle = await parseBundle(JSON.parse(text), breathe);
+    registry = await mergeBundle(registry, bundle, breathe);
     bytes += Buffer.byteLength(text);
-    // A large registry takes a while.
-    await setImmediate();
   }
-  const read = { version: list.version, registry, bytes };
-  known.set(engine, read);
-  return read;
+  return { version, registry, bytes };
 }
 
 function parseList(content: string): readonly string[] {
