@@ -6,6 +6,7 @@ import type { Listening } from './binary/binary-server.ts';
 import { createCalls } from './calls/create-calls.ts';
 import type { Served } from './calls/call-handler.ts';
 import { createHttpServer } from './http/create-http-server.ts';
+import type { HttpServer, HttpServerOptions } from './http/create-http-server.ts';
 import { bindSocket } from './local/bind-socket.ts';
 import { bothHooks, logHooks } from './log/log-hooks.ts';
 import { isLoopback } from './choose-access.ts';
@@ -28,12 +29,14 @@ export interface Listeners {
   listenLocally(folder: string): Promise<void>;
   listenTcp(): Promise<string>;
   listenHttp(): Promise<string>;
-  /** Closes both listeners at once, so that they share one grace period. */
+  /** For clients of cxdb. Undefined when nobody asked for it. */
+  listenCxdb(): Promise<string | undefined>;
+  /** Closes all listeners at once, so that they share one grace period. */
   close(graceMs: number): Promise<void>;
 }
 
 export function createListeners(options: ServerOptions, behind: Behind): Listeners {
-  const { host, httpPort, tcpPort, limits, log, version, origins } = options;
+  const { host, httpPort, tcpPort, cxdbPort, limits, log, version, origins } = options;
   const { served, access, tls, name } = behind;
   const { connections, bodyBytes, pendingBytes, answerMs, stallMs, idleMs } = limits;
   const calls = createCalls(served);
@@ -43,7 +46,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     ...(connections !== undefined && { connections }),
     ...(stallMs !== undefined && { stallMs }),
   };
-  const http = createHttpServer({
+  const ofHttp: HttpServerOptions = {
     served,
     calls,
     budget,
@@ -54,7 +57,6 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     storeName: name,
     origins,
     ...(tls !== undefined && { tls }),
-    ...(options.mcp !== undefined && { mcp: options.mcp }),
     // On other addresses nobody knows which names the machine has.
     loopbackHostsOnly: isLoopback(host) && !access.tokensNeeded,
     limits: {
@@ -62,7 +64,12 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
       ...(bodyBytes !== undefined && { bodyBytes }),
       ...(idleMs !== undefined && { keepAliveMs: idleMs }),
     },
+  };
+  const http = createHttpServer({
+    ...ofHttp,
+    ...(options.mcp !== undefined && { mcp: options.mcp }),
   });
+  const cxdb = cxdbPort === undefined ? undefined : createHttpServer({ ...ofHttp, words: 'cxdb' });
   const binary = new BinaryServer({
     served,
     calls,
@@ -87,20 +94,27 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
       const { address } = await inOptionWords('--tcp-port', at, listen);
       return `${tls === undefined ? 'quipu' : 'quipus'}://${address}`;
     },
-    async listenHttp() {
-      const at = { host, port: httpPort };
-      return (await inOptionWords('--port', at, () => http.listen(httpPort, host))).url;
-    },
+    listenHttp: () => listenAt(http, '--port', { host, port: httpPort }),
+    listenCxdb: async () => cxdb && listenAt(cxdb, '--cxdb-port', { host, port: cxdbPort ?? 0 }),
     async close(graceMs) {
-      await Promise.all([binary.close(graceMs), http.close(graceMs)]);
+      await Promise.all([binary.close(graceMs), http.close(graceMs), cxdb?.close(graceMs)]);
       metrics.close();
     },
   };
 }
 
+async function listenAt(http: HttpServer, portOption: string, at: Address): Promise<string> {
+  return (await inOptionWords(portOption, at, () => http.listen(at.port, at.host))).url;
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 async function inOptionWords<T>(
   portOption: string,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port }: Address,
   listen: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -110,9 +124,7 @@ async function inOptionWords<T>(
   }
 }
 
-interface Wanted {
-  readonly host: string;
-  readonly port: number;
+interface Wanted extends Address {
   /** The options that name the address. */
   readonly hostOption: string;
   readonly portOption: string;

@@ -26,6 +26,8 @@ export interface ServerOptions {
   /** 0 for any port that is free. */
   readonly httpPort: number;
   readonly tcpPort: number;
+  /** A port where every path answers as cxdb's server does. Default: there is none. */
+  readonly cxdbPort?: number;
   readonly tokenFile: string;
   readonly allowAnonymous: boolean;
   /** Let clients with an admin token bring programs that others run. */

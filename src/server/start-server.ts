@@ -9,7 +9,7 @@ import { openServed } from './open-served.ts';
 import { readTls } from './read-tls.ts';
 import type { ServerOptions } from './server-options.ts';
 
-// One process that serves one store: it opens the store, access control and the two listeners, and closes them.
+// One process that serves one store: it opens the store, access control and the listeners, and closes them.
 // Invariants
 // - Nothing listens before everything that can be refused has been checked.
 // - Everything that was opened is closed again in reverse order, whether starting failed or the server is done.
@@ -20,6 +20,8 @@ export interface RunningServer {
   readonly store: string;
   readonly http: string;
   readonly tcp: string;
+  /** The address for clients of cxdb, if there is one. */
+  readonly cxdb?: string;
   /** The access in words. */
   readonly access: string;
   readonly tokensNeeded: boolean;
@@ -55,6 +57,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (folder !== undefined) await listeners.listenLocally(folder);
     const tcp = await listeners.listenTcp();
     const http = await listeners.listenHttp();
+    const cxdb = await listeners.listenCxdb();
     if (demo !== undefined) closes.push(startWriting(served, demo, log));
 
     log.debug({ store: name, http, tcp }, 'listening');
@@ -63,6 +66,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       store: name,
       http,
       tcp,
+      ...(cxdb !== undefined && { cxdb }),
       access: chosen.told,
       tokensNeeded: access.tokensNeeded,
       close(graceMs = GRACE_MS) {

@@ -36,6 +36,24 @@ const tokens: Access = {
 };
 
 describe('who may ask', () => {
+  it('is decided in the same way at the port for clients of cxdb', async () => {
+    const { port } = await serveHttp({ words: 'cxdb' });
+    const asked = async (headers: Record<string, string>): Promise<number> =>
+      (await raw(port, '/v1/contexts', headers)).status;
+    expect(await asked({})).toBe(200);
+    expect(await asked({ host: 'evil.example' })).toBe(403);
+    expect(await asked({ origin: 'https://evil.example' })).toBe(403);
+    const guarded = await serveHttp({ words: 'cxdb', access: tokens });
+    const bearer = (token: string): RequestInit => ({
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const refused = await guarded.get('/v1/contexts');
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    expect(await refused.json()).toMatchObject({ error: { code: 401 } });
+    expect((await guarded.get('/v1/errors', bearer('read'))).status).toBe(200);
+    await json(guarded.send('POST', '/v1/contexts/1/append-batch', {}, bearer('read')), 403);
+  });
+
   it('is decided by the token and its scope', async () => {
     const { get, send } = await serveHttp({ access: tokens });
     const as = (token: string): RequestInit => ({ headers: { authorization: `Bearer ${token}` } });

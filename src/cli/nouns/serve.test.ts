@@ -21,6 +21,7 @@ const FREE = ['--port', '0', '--tcp-port', '0'];
 interface Served {
   readonly http: string;
   readonly tcp: string;
+  readonly cxdb?: string;
   stop(): Promise<Ran>;
 }
 
@@ -32,10 +33,9 @@ async function serve(...argv: string[]): Promise<Served> {
     ended = rig.run('serve', ...FREE, '--json', ...argv);
     ended.then(({ err }) => reject(new Error(err)), reject);
   });
-  const { http, tcp } = JSON.parse(await said) as { http: string; tcp: string };
+  const addresses = JSON.parse(await said) as Omit<Served, 'stop'>;
   return {
-    http,
-    tcp,
+    ...addresses,
     async stop() {
       rig.interrupt.abort();
       rig.interrupt = new AbortController();
@@ -82,6 +82,18 @@ it('gives those who ask by either protocol the same log', async () => {
   expect(lines.slice(50, 53)).toEqual(['| * 51 note text 50', '|/', '* 50 note text 49']);
   expect(await log(server.http)).toEqual(lines);
   await server.stop();
+});
+
+it('answers clients of cxdb at a port of their own', async () => {
+  const server = await serve('--cxdb-port', '0');
+  expect(server.cxdb).not.toBe(server.http);
+  const made = await fetch(`${server.cxdb}/v1/contexts`, { method: 'POST' });
+  expect(await made.json()).toEqual({ context_id: '1', head_turn_id: '0', head_depth: 0 });
+  const asked = await fetch(`${server.cxdb}/v1/contexts`);
+  expect(await asked.json()).toMatchObject({ contexts: [{ context_id: '1' }], count: 1 });
+  const ours = await fetch(`${server.http}/v1/contexts`);
+  expect(await ours.json()).toMatchObject({ items: [{ id: '1' }] });
+  expect((await server.stop()).code).toBe(0);
 });
 
 it('answers for the folder, too', async () => {
@@ -218,17 +230,20 @@ describe('refuses, and makes nothing', () => {
     expect((await rig.run('context', 'list', '--json')).out.split('\n')).toHaveLength(2);
   });
 
-  it.each(['--port', '--tcp-port'])('a port for %s that is taken', async (option) => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
-    const { code, out, err } = await rig.run('serve', ...FREE, option, String(port));
-    other.close();
-    expect({ code, out }, err).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(new RegExp(`port ${port} .* choose a port with ${option}\\n`));
-    // The store was let go.
-    await (await rig.open()).close();
-  });
+  it.each(['--port', '--tcp-port', '--cxdb-port'])(
+    'a port for %s that is taken',
+    async (option) => {
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const { code, out, err } = await rig.run('serve', ...FREE, option, String(port));
+      other.close();
+      expect({ code, out }, err).toEqual({ code: 1, out: '' });
+      expect(err).toMatch(new RegExp(`port ${port} .* choose a port with ${option}\\n`));
+      // The store was let go.
+      await (await rig.open()).close();
+    },
+  );
 
   it('an address that others can reach before it makes a store', async () => {
     await rig.run('serve', ...FREE, '--host', '0.0.0.0');

@@ -21,6 +21,7 @@ interface ServeGiven extends TokenFileOption {
   readonly host: string;
   readonly port: number;
   readonly tcpPort: number;
+  readonly cxdbPort?: number;
   readonly allowAnonymous?: boolean;
   readonly allowHandlers?: boolean;
   readonly allowOrigin?: readonly string[];
@@ -68,6 +69,11 @@ export const serve: QuipuVerb = {
     option('--port <n>', 'for HTTP; 0 for any that is free', parsePort, 7410),
     option('--tcp-port <n>', 'for the binary protocol; 0 for any that is free', parsePort, 7411),
     option(
+      '--cxdb-port <n>',
+      'a second port for HTTP that answers as cxdb does, for its clients and its page',
+      parsePort,
+    ),
+    option(
       '--allow-anonymous',
       'let in everyone who can connect, wherever they are, to read, write and erase; not with --allow-handlers',
     ),
@@ -80,7 +86,7 @@ export const serve: QuipuVerb = {
       'let pages of this origin use HTTP; repeat for more',
       collect,
     ),
-    option('--tls-cert <file>', 'certificate (PEM); both listeners then speak TLS'),
+    option('--tls-cert <file>', 'certificate (PEM); all listeners then speak TLS'),
     option('--tls-key <file>', 'its private key (PEM)'),
     option('--demo', 'fill the store with a sample first; refused when anything is in it'),
     option('--no-search', 'keep no index of the texts, and answer no searches'),
@@ -123,10 +129,10 @@ function toMcp({ mcp, mcpWrites = false }: ServeGiven): Pick<ServerOptions, 'mcp
 
 /** Prints the addresses alone for a program, everything for a person. */
 async function tell(io: CommandIo, server: RunningServer, demo: boolean): Promise<void> {
-  const { store, http, tcp, tokensNeeded } = server;
+  const { store, http, tcp, cxdb, tokensNeeded } = server;
   const { program } = io.shell;
   try {
-    if (io.json) await io.printJson({ store, http, tcp, tokensNeeded });
+    if (io.json) await io.printJson({ store, http, tcp, cxdb, tokensNeeded });
     else await io.shell.out(toBanner({ version: readVersion(), program, demo, ...server }));
   } catch (error) {
     // Nobody reads the output. The server runs on without it.
@@ -153,6 +159,7 @@ function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions
     host: options.host,
     httpPort: options.port,
     tcpPort: options.tcpPort,
+    ...(options.cxdbPort !== undefined && { cxdbPort: options.cxdbPort }),
     tokenFile: tokenFile === undefined ? ownTokens : resolve(cwd, tokenFile),
     allowAnonymous: options.allowAnonymous ?? false,
     allowHandlers: options.allowHandlers ?? false,
@@ -187,6 +194,7 @@ export interface ServerFacts {
   readonly store: string;
   readonly http: string;
   readonly tcp: string;
+  readonly cxdb?: string;
   /** A description of the callers that the server lets in. */
   readonly access: string;
   readonly tokensNeeded: boolean;
@@ -198,7 +206,7 @@ export interface ServerFacts {
 
 /** Shows the addresses, and lines that can be copied into another shell as they are. */
 function toBanner(facts: ServerFacts): string {
-  const { version, store, http, tcp, access, tokensNeeded, program, demo } = facts;
+  const { version, store, http, tcp, cxdb, access, tokensNeeded, program, demo } = facts;
   const token = tokensNeeded ? [`export QUIPU_TOKEN=<a token from: ${program} token create>`] : [];
   const append = [
     `ctx=$(${program} context create --title "my first thread")`,
@@ -211,6 +219,7 @@ function toBanner(facts: ServerFacts): string {
     '',
     `  http    ${http}`,
     `  tcp     ${tcp}`,
+    ...(cxdb === undefined ? [] : [`  cxdb    ${cxdb}`]),
     `  access  ${access}`,
     '',
     demo ? 'Look at the sample from another shell:' : 'Append the first turn from another shell:',

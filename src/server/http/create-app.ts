@@ -9,8 +9,8 @@ import type { Identity } from '../access/access.ts';
 import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
 import type { GuardRules } from './guard.ts';
 import { cxdbFaces } from './cxdb/cxdb-routes.ts';
-import { speaksCxdb } from './cxdb/face.ts';
-import { checkInput, errorReply } from './exchange/http-error.ts';
+import { cxdbErrorReply, speaksCxdb } from './cxdb/face.ts';
+import { checkInput, errorReply, toErrorJson } from './exchange/http-error.ts';
 import type { HttpService } from './exchange/http-service.ts';
 import { Pace } from './exchange/pace.ts';
 import { parseJson, readBody } from './exchange/read-body.ts';
@@ -30,19 +30,25 @@ const STREAMED: ReadonlySet<string> = new Set([
 ]);
 const NOBODY: Identity = { name: 'nobody', scope: 'read' };
 
+/** The rules for all requests of one port. */
+export interface PortRules extends GuardRules {
+  /** Every answer is in cxdb's words, errors, too. */
+  readonly isCxdb: boolean;
+}
+
 export function createApp(
   routes: readonly Route[],
   service: HttpService,
-  rules: GuardRules,
+  rules: PortRules,
 ): Hono<Env> {
   const app = new Hono<Env>();
   const faces = new Map(cxdbFaces.map((route) => [keyOf(route), route]));
   for (const route of routes) {
     const face = faces.get(keyOf(route)) ?? route;
     app.on(route.method.toUpperCase(), route.path, (context) => {
-      const isCxdb =
+      const isFaced =
         face !== route && speaksCxdb((name) => context.req.header(name), context.req.queries());
-      return answer(context, service, rules, isCxdb ? face : route);
+      return answer(context, service, rules, isFaced ? face : route);
     });
   }
   app.notFound((context) => answer(context, service, rules));
@@ -57,7 +63,7 @@ function keyOf({ method, path }: Route): string {
 async function answer(
   context: HonoContext<Env>,
   service: HttpService,
-  rules: GuardRules,
+  rules: PortRules,
   route?: Route,
 ): Promise<Response> {
   const { incoming, outgoing } = context.env;
@@ -68,6 +74,7 @@ async function answer(
   const pace = new Pace(outgoing, service.turns);
   const facts: Facts = { id, caller: NOBODY.name, pace };
   let reply: Reply;
+  let message = 'refused';
   try {
     guardRequest(incoming, rules);
     if (incoming.method === 'OPTIONS' && incoming.headers.origin !== undefined) {
@@ -79,8 +86,11 @@ async function answer(
     }
   } catch (error) {
     if (!(error instanceof QuipuError)) service.log.error({ id, err: error }, 'a request failed');
+    ({ message } = toErrorJson(error).error);
     const hadIfMatch = incoming.headers['if-match'] !== undefined;
-    reply = errorReply(error, { hadIfMatch, invalidStatus: route?.invalidStatus });
+    reply = rules.isCxdb
+      ? cxdbErrorReply(error, incoming.method !== 'GET')
+      : errorReply(error, { hadIfMatch, invalidStatus: route?.invalidStatus });
   }
   socket.setTimeout(service.limits.stallMs);
   const ms = performance.now() - startedMs;
@@ -91,6 +101,9 @@ async function answer(
     ms,
     ok: status < 400,
   });
+  if (status >= 400) {
+    service.metrics.recent.failed({ protocol: 'http', status, message, path: context.req.path });
+  }
   const { method } = incoming;
   service.log.info(
     {

@@ -22,7 +22,7 @@ import { errorReply } from './exchange/http-error.ts';
 import { HEADER_BYTES_MAX, HTTP_LIMITS } from './exchange/http-service.ts';
 import type { HttpLimits, HttpService } from './exchange/http-service.ts';
 import { Turns } from './exchange/pace.ts';
-import { createRoutes } from './routes/create-routes.ts';
+import { createCxdbRoutes, createRoutes } from './routes/create-routes.ts';
 import { mcpRoutes } from './routes/mcp.ts';
 import type { McpService } from './routes/mcp.ts';
 
@@ -46,6 +46,8 @@ export interface HttpServerOptions {
   readonly origins?: readonly string[];
   /** Answers MCP clients at /mcp. Default: nobody does. */
   readonly mcp?: McpService;
+  /** `cxdb`: every path answers as cxdb's server does, for clients that know a base address alone. Default: ours. */
+  readonly words?: 'cxdb';
   /** Refuse requests for host names that are not of this machine. Default: true when no tokens are needed. */
   readonly loopbackHostsOnly?: boolean;
 }
@@ -100,8 +102,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   const { loopbackHostsOnly = !access.tokensNeeded } = options;
   const mcp = options.mcp === undefined ? [] : mcpRoutes(options.mcp);
-  const routes = [...createRoutes(), ...mcp, pageRoute()];
-  const app = createApp(routes, service, { loopbackHostsOnly, origins });
+  const isCxdb = options.words === 'cxdb';
+  const routes = isCxdb ? createCxdbRoutes() : [...createRoutes(), ...mcp, pageRoute()];
+  const app = createApp(routes, service, { loopbackHostsOnly, origins, isCxdb });
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     // For input that is not a request: its path or host forms no address.

@@ -42,6 +42,10 @@ export class ByteBudget {
     return this.#held >= this.#most;
   }
 
+  get limit(): number {
+    return this.#most;
+  }
+
   get held(): number {
     return this.#held;
   }

@@ -4,6 +4,7 @@ import type { BinaryHooks } from '../binary/hooks.ts';
 import type { Served } from '../calls/call-handler.ts';
 import { Durations } from './durations.ts';
 import { gaugeStore } from './gauge-store.ts';
+import { RecentRequests } from './recent-requests.ts';
 
 /** The label for the records of each list. */
 const LISTS = {
@@ -36,6 +37,8 @@ export interface Metrics {
   bytes(protocol: Protocol, direction: 'in' | 'out', count: number): void;
   /** Counts a run of gc, verify, backup or another maintenance task. */
   upkeep(task: string, ms: number, ok: boolean): void;
+  /** Rates, times and errors of the last minutes. */
+  readonly recent: RecentRequests;
   /** The hooks that the binary server calls. */
   readonly binaryHooks: BinaryHooks;
   /** Releases the store. */
@@ -72,11 +75,7 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
     labelNames: ['protocol'] as const,
     registers,
   });
-  const refused = new Counter({
-    name: 'quipu_connections_refused_total',
-    help: 'Connections over the limit.',
-    registers,
-  });
+  const refused = countRefused(registers);
   const bytes = countBytes(registry);
   const upkeepSeconds = new Histogram({
     name: 'quipu_upkeep_duration_seconds',
@@ -89,9 +88,17 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
   gaugeStore(registry, served.store);
   if (ofProcess) collectDefaultMetrics({ register: registry });
 
+  const recent = new RecentRequests();
+
   function request(protocol: Protocol, kind: string, ms: number, ok: boolean): void {
     seconds.observe(protocol, kind, ms / 1000);
+    recent.request(protocol, kind, ms, ok);
     if (!ok) failures.inc({ protocol, kind });
+  }
+
+  function binaryConnection(change: 1 | -1): void {
+    connections.inc({ protocol: 'binary' }, change);
+    recent.connected(change);
   }
 
   return {
@@ -102,16 +109,25 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
     bytes: (protocol, direction, count) => bytes.moved.inc({ protocol, direction }, count),
     upkeep: (task, ms, ok) =>
       upkeepSeconds.observe({ task, result: ok ? 'done' : 'failed' }, ms / 1000),
+    recent,
     binaryHooks: {
-      opened: () => connections.inc({ protocol: 'binary' }, 1),
-      closed: () => connections.inc({ protocol: 'binary' }, -1),
+      opened: () => binaryConnection(1),
+      closed: () => binaryConnection(-1),
       refused: () => refused.inc(),
-      answered: ({ message, code, ms }) => request('binary', message, ms, code === 0),
+      answered: ({ message, code, ms }) => {
+        request('binary', message, ms, code === 0);
+        if (code !== 0) recent.failed({ protocol: 'binary', status: code, message });
+      },
       received: (count) => bytes.binaryIn.add(count),
       sent: (count) => bytes.binaryOut.add(count),
     },
     close: stopCounting,
   };
+}
+
+function countRefused(registers: Registry[]): Counter {
+  const name = 'quipu_connections_refused_total';
+  return new Counter({ name, help: 'Connections over the limit.', registers });
 }
 
 interface CountedBytes {

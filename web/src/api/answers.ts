@@ -90,6 +90,15 @@ turn_id: string
 depth: number
 content_hash: string
 }
+appendCxdbTurns: {
+context_id: string
+turns: {
+turn_id: string
+[k: string]: unknown
+}[]
+partial: boolean
+[k: string]: unknown
+}
 cxdbMetrics: {
 ts: string
 objects: {
@@ -97,6 +106,12 @@ turns_total: number
 [k: string]: unknown
 }
 [k: string]: unknown
+}
+cxdbErrors: {
+errors: {
+status_code: number
+[k: string]: unknown
+}[]
 }
 listContexts: {
 /**
@@ -1613,7 +1628,9 @@ export const OPERATIONS = {
   createCxdbContext: ['POST', '/v1/contexts/create'],
   forkCxdbContext: ['POST', '/v1/contexts/fork'],
   appendCxdbTurn: ['POST', '/v1/contexts/{id}/append'],
+  appendCxdbTurns: ['POST', '/v1/contexts/{id}/append-batch'],
   cxdbMetrics: ['GET', '/v1/metrics'],
+  cxdbErrors: ['GET', '/v1/errors'],
   listContexts: ['GET', '/v1/contexts'],
   createContext: ['POST', '/v1/contexts'],
   findContext: ['GET', '/v1/contexts/by-name'],

@@ -1,7 +1,9 @@
+import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { contextFaces, cxdbContextRoutes } from './context-routes.ts';
+import { eventFaces } from './event-routes.ts';
 import { fsRoutes } from './fs-routes.ts';
-import { cxdbMetricsRoute } from './metrics-route.ts';
+import { cxdbMetricsRoutes } from './metrics-route.ts';
 import { registryRoutes } from './registry-routes.ts';
 import { turnFaces } from './turn-routes.ts';
 import { cxdbWriteRoutes, writeFaces } from './write-routes.ts';
@@ -12,8 +14,29 @@ export const cxdbRoutes: readonly Route[] = [
   ...registryRoutes,
   ...cxdbContextRoutes,
   ...cxdbWriteRoutes,
-  cxdbMetricsRoute,
+  ...cxdbMetricsRoutes,
 ];
 
 /** On paths that are also ours. A request gets one of these when it is in cxdb's words. */
 export const cxdbFaces: readonly Route[] = [...contextFaces, ...turnFaces, ...writeFaces];
+
+const healthRoute = defineRoute({
+  method: 'get',
+  path: '/healthz',
+  name: 'health',
+  summary: 'Whether the server takes requests',
+  needs: 'nobody',
+  answer: { what: 'ok', type: 'text/plain' },
+  async run({ request }) {
+    await request.service.served.engine.tips();
+    return { type: 'text/plain', body: 'ok' };
+  },
+});
+
+/** At a port for clients of cxdb alone, which know a base address and nothing else. */
+export const cxdbPortRoutes: readonly Route[] = [
+  ...cxdbRoutes,
+  ...cxdbFaces,
+  ...eventFaces,
+  healthRoute,
+];

@@ -1,8 +1,12 @@
 import { z } from 'zod';
+import { isQuipuError } from '../../../base/errors.ts';
+import { errorReply, toErrorJson } from '../exchange/http-error.ts';
+import { jsonReply } from '../exchange/route.ts';
+import type { Reply } from '../exchange/route.ts';
 
-// Some paths are both ours and cxdb's, and the two mean different things by them. A request is in cxdb's words when it
-// carries the header of its clients, or a key of the query that only cxdb has. Everything else is ours, and as strict as
-// ever.
+// Some paths are both ours and cxdb's, and the two mean different things by them. On the port for its clients all is
+// cxdb's. On our own port a request is in its words when it carries the header of its clients, or a key of the query
+// that only cxdb has. Everything else there is ours, and as strict as ever.
 
 /** The header with the name that a client of cxdb gives itself. */
 export const CLIENT_TAG = 'x-cxdb-client-tag';
@@ -31,6 +35,24 @@ export function speaksCxdb(
   query: Readonly<Record<string, unknown>>,
 ): boolean {
   return header(CLIENT_TAG) !== undefined || Object.keys(query).some((key) => KEYS.has(key));
+}
+
+const CONFLICT = 409;
+
+/** An error in cxdb's form. A turn that is missing when something is written on it is a conflict there. */
+export function cxdbErrorOf(
+  error: unknown,
+  isWrite: boolean,
+): { status: number; error: { code: number; message: string } } {
+  const { status: usual = 500 } = errorReply(error);
+  const isParent = isWrite && isQuipuError(error, 'NOT_FOUND') && error.data.what === 'turn';
+  const status = isParent ? CONFLICT : usual;
+  return { status, error: { code: status, message: toErrorJson(error).error.message } };
+}
+
+export function cxdbErrorReply(error: unknown, isWrite: boolean): Reply {
+  const { status, error: told } = cxdbErrorOf(error, isWrite);
+  return jsonReply({ error: told }, { status, headers: errorReply(error).headers ?? {} });
 }
 
 /** A number of a query. As in cxdb, one that is none counts as absent; `most` bounds it here. */

@@ -1,78 +1,176 @@
+import { statfs } from 'node:fs/promises';
 import { freemem, totalmem } from 'node:os';
 import { z } from 'zod';
-import type { Engine, EngineStats } from '../../../engine/engine.ts';
+import type { EngineStats } from '../../../engine/engine.ts';
+import type { Flow } from '../../metrics/recent-requests.ts';
+import type { HttpService } from '../exchange/http-service.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
+import { lenientCount } from './face.ts';
 import { readRegistry } from './type-registry.ts';
 
-// The figures of cxdb's page that this server knows. Its latencies and counts of requests are at /metrics, for
-// Prometheus; what is not measured is left out, and never made up.
+// The figures that cxdb's page shows. It takes every one for granted, so all are there. A file that this store does not
+// have is 0 bytes long. Rates count requests of both protocols.
 
-interface Sample {
-  readonly atMs: number;
-  readonly turns: number;
-  readonly perSecond: number;
+const ERRORS_MAX = 256;
+const MINUTE_S = 60;
+/** Shares of the budget of the server at which cxdb's page changes its colour. */
+const LEVELS = [
+  [0.92, 'CRITICAL'],
+  [0.8, 'HOT'],
+  [0.6, 'WARN'],
+] as const;
+
+export const cxdbMetricsRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/v1/metrics',
+    name: 'cxdbMetrics',
+    summary: 'Figures of the server and the store as JSON, in the words of cxdb',
+    needs: 'read',
+    query: z.object({}),
+    answer: {
+      what: 'Objects, bytes, memory, rates, times and errors',
+      json: z.looseObject({ ts: z.string(), objects: z.looseObject({ turns_total: z.int() }) }),
+      example: {
+        ts: '2026-11-15T12:00:00.000Z',
+        uptime_seconds: 12.5,
+        objects: { contexts_total: 1, turns_total: 2, blobs_total: 2 },
+      },
+    },
+    async run({ request: { service } }) {
+      const { engine } = service.served;
+      const [stats, registry] = await Promise.all([engine.stats(), readRegistry(engine)]);
+      const failures = service.metrics.recent.failureCounts();
+      return jsonReply({
+        ts: new Date().toISOString(),
+        uptime_seconds: process.uptime(),
+        memory: memoryOf(service),
+        sessions: sessionsOf(service),
+        objects: {
+          contexts_total: stats.contexts,
+          heads_total: stats.contexts,
+          turns_total: stats.turns,
+          blobs_total: stats.blobs,
+          registry_types_total: registry.types.size,
+          registry_bundles_total: registry.bundles.length,
+        },
+        storage: await storageOf(service, stats),
+        filesystem: { snapshots_total: 0, index_bytes: 0, content_bytes: 0 },
+        perf: perfOf(service),
+        errors: {
+          total: Object.values(failures).reduce((sum, count) => sum + count, 0),
+          by_type: failures,
+        },
+      });
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/errors',
+    name: 'cxdbErrors',
+    summary: 'Requests that failed lately, newest first, in the words of cxdb',
+    needs: 'read',
+    query: z.object({ limit: lenientCount(50, ERRORS_MAX) }),
+    answer: {
+      what: 'Paths without their queries',
+      json: z.strictObject({ errors: z.array(z.looseObject({ status_code: z.int() })) }),
+      example: {
+        errors: [
+          {
+            timestamp_ms: 1_790_000_000_000,
+            kind: 'http',
+            status_code: 404,
+            message: 'there is no context 9',
+            path: '/v1/contexts/9',
+          },
+        ],
+      },
+    },
+    run({ query: { limit }, request }) {
+      const errors = request.service.metrics.recent.failures(limit).map((one) => ({
+        timestamp_ms: one.atMs,
+        kind: one.protocol,
+        status_code: one.status,
+        message: one.message,
+        ...(one.path !== undefined && { path: one.path }),
+      }));
+      return jsonReply({ errors });
+    },
+  }),
+];
+
+function memoryOf({ budget }: HttpService): object {
+  const { rss, heapUsed } = process.memoryUsage();
+  const ratio = budget.held / budget.limit;
+  return {
+    sys_total_bytes: totalmem(),
+    sys_available_bytes: freemem(),
+    sys_free_bytes: freemem(),
+    sys_cached_bytes: 0,
+    sys_swap_total_bytes: 0,
+    sys_swap_free_bytes: 0,
+    process_rss_bytes: rss,
+    process_vmem_bytes: rss,
+    process_heap_bytes: heapUsed,
+    process_open_fds: null,
+    budget_bytes: budget.limit,
+    budget_pct: budget.limit / totalmem(),
+    hard_cap_bytes: budget.limit,
+    pressure_ratio: ratio,
+    pressure_level: LEVELS.find(([share]) => ratio >= share)?.[1] ?? 'OK',
+    spill_threshold_bytes: budget.limit,
+    spill_critical_bytes: budget.limit,
+    held_bytes: budget.held,
+  };
 }
 
-/** The last look at a store, to tell how fast it grows since. */
-const samples = new WeakMap<Engine, Sample>();
+/** Connections of the binary protocol. Nobody counts those that only wait. */
+function sessionsOf({ metrics: { recent } }: HttpService): object {
+  const { open, total } = recent.connections;
+  return { total, active: open, idle: 0, last_activity_unix_ms: recent.usedAtMs };
+}
 
-export const cxdbMetricsRoute: Route = defineRoute({
-  method: 'get',
-  path: '/v1/metrics',
-  name: 'cxdbMetrics',
-  summary: 'Figures of the server and the store as JSON, in the words of cxdb',
-  needs: 'read',
-  query: z.object({}),
-  answer: {
-    what: 'Objects, bytes and memory',
-    json: z.looseObject({ ts: z.string(), objects: z.looseObject({ turns_total: z.int() }) }),
-    example: {
-      ts: '2026-11-15T12:00:00.000Z',
-      uptime_seconds: 12.5,
-      objects: { contexts_total: 1, turns_total: 2, blobs_total: 2 },
-    },
-  },
-  async run({ request }) {
-    const { engine } = request.service.served;
-    const [stats, registry] = await Promise.all([engine.stats(), readRegistry(engine)]);
-    return jsonReply({
-      ts: new Date().toISOString(),
-      uptime_seconds: process.uptime(),
-      memory: {
-        sys_total_bytes: totalmem(),
-        sys_free_bytes: freemem(),
-        process_rss_bytes: process.memoryUsage.rss(),
-        process_heap_bytes: process.memoryUsage().heapUsed,
-        held_bytes: request.service.budget.held,
-      },
-      objects: {
-        contexts_total: stats.contexts,
-        heads_total: stats.contexts,
-        turns_total: stats.turns,
-        blobs_total: stats.blobs,
-        registry_types_total: registry.types.size,
-        registry_bundles_total: registry.bundles.length,
-      },
-      storage: { blobs_pack_bytes: stats.storedBytes, data_dir_total_bytes: stats.diskBytes },
-      perf: { append_tps_1m: appendsPerSecond(engine, stats) },
-      errors: { total: stats.damage.length },
-    });
-  },
-});
+async function storageOf({ storeName }: HttpService, stats: EngineStats): Promise<object> {
+  return {
+    turns_log_bytes: 0,
+    turns_index_bytes: 0,
+    turns_meta_bytes: 0,
+    heads_table_bytes: 0,
+    blobs_pack_bytes: stats.storedBytes,
+    blobs_index_bytes: 0,
+    data_dir_total_bytes: stats.diskBytes,
+    data_dir_free_bytes: await freeBytes(storeName),
+  };
+}
 
-/** Turns per second, averaged over about a minute. */
-function appendsPerSecond(engine: Engine, { turns }: EngineStats): number {
-  const atMs = performance.now();
-  const before = samples.get(engine);
-  if (before === undefined) {
-    samples.set(engine, { atMs, turns, perSecond: 0 });
+/** 0 for a store that is no folder here. */
+async function freeBytes(folder: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch {
     return 0;
   }
-  const seconds = Math.max(0.001, (atMs - before.atMs) / 1000);
-  const rate = Math.max(0, turns - before.turns) / seconds;
-  const weight = 1 - Math.exp(-seconds / 60);
-  const perSecond = before.perSecond + weight * (rate - before.perSecond);
-  samples.set(engine, { atMs, turns, perSecond });
-  return perSecond;
+}
+
+function perfOf({ metrics: { recent } }: HttpService): object {
+  const nowMs = Date.now();
+  const rates = (name: string, flow: Flow): object => ({
+    [`${name}_tps_1m`]: flow.rate(MINUTE_S, nowMs),
+    [`${name}_tps_5m`]: flow.rate(5 * MINUTE_S, nowMs),
+    [`${name}_tps_history`]: flow.history(MINUTE_S, nowMs),
+  });
+  return {
+    ...rates('append', recent.appends),
+    ...rates('get_last', recent.pages),
+    ...rates('get_blob', recent.blobs),
+    ...rates('registry_ingest', recent.types),
+    ...rates('http_req', recent.http),
+    ...rates('http_errors', recent.httpFailures),
+    append_latency_ms: recent.appends.times(),
+    get_last_latency_ms: recent.pages.times(),
+    get_blob_latency_ms: recent.blobs.times(),
+    http_latency_ms: recent.http.times(),
+  };
 }

@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { NO_TURN } from '../../../base/brand.ts';
-import type { ContextId } from '../../../base/brand.ts';
-import { invalid } from '../../../base/errors.ts';
+import type { ContextId, TurnId } from '../../../base/brand.ts';
+import { invalid, isQuipuError } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
+import type { NewTurn } from '../../../context/contexts.ts';
+import type { Turn } from '../../../context/turn.ts';
 import { decodeMsgpack } from '../../../context/payloads/msgpack.ts';
+import { checkInput } from '../exchange/http-error.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { contextId, turnIdInBody, turnIdOrNoneInBody } from '../exchange/schemas.ts';
-import { CLIENT_TAG } from './face.ts';
+import { CLIENT_TAG, cxdbErrorOf } from './face.ts';
 import { readRegistry } from './type-registry.ts';
 import { unproject } from './unproject.ts';
 
@@ -20,6 +23,8 @@ const version = z
       .transform(Number),
   ])
   .describe('Of the type');
+/** As in cxdb. */
+const BATCH_MAX = 256;
 const headJson = z.strictObject({
   context_id: z.string(),
   head_turn_id: z.string(),
@@ -37,6 +42,13 @@ const appendBody = z.object({
   parent_turn_id: turnIdOrNoneInBody.optional().describe('Default, and 0: the head'),
   idempotency_key: z.string().optional(),
 });
+/** An item is checked on its own, so that the answer can say which one is wrong. */
+const batchTurns = z.array(z.unknown()).min(1).max(BATCH_MAX);
+const batchBody = z
+  .object({ turns: batchTurns.optional(), items: batchTurns.optional().describe('As `turns`') })
+  .transform(({ turns, items }) => turns ?? items)
+  .refine((turns) => turns !== undefined, 'turns is missing');
+const itemBody = appendBody.omit({ idempotency_key: true });
 const params = z.strictObject({ id: contextId });
 const TAG_HEADER = { 'X-CXDB-Client-Tag': 'Kept with the context, for `tag` in queries' };
 
@@ -96,6 +108,36 @@ export const cxdbWriteRoutes: readonly Route[] = [
     name: 'appendCxdbTurn',
     run: ({ params: { id }, body, request }) => appendTurn(id, body, request),
   }),
+  defineRoute({
+    method: 'post',
+    path: '/v1/contexts/:id/append-batch',
+    name: 'appendCxdbTurns',
+    summary: 'Append turns in the words of cxdb, all or none',
+    needs: 'write',
+    params,
+    query: z.object({}),
+    body: {
+      json: batchBody,
+      example: {
+        turns: [{ type_id: 'com.example.Message', type_version: 1, data: { text: 'a' } }],
+      },
+    },
+    answer: {
+      status: 201,
+      what: 'The turns; when one is refused, `failed_index` says which',
+      json: z.looseObject({
+        context_id: z.string(),
+        turns: z.array(z.looseObject({ turn_id: z.string() })),
+        partial: z.boolean(),
+      }),
+      example: {
+        context_id: '1',
+        turns: [{ turn_id: '1', parent_turn_id: '0', depth: 0, content_hash: 'ab' }],
+        partial: false,
+      },
+    },
+    run: ({ params: { id }, body, request }) => appendTurns(id, body, request),
+  }),
 ];
 
 /** On paths that are also ours, for requests in cxdb's words. */
@@ -140,25 +182,80 @@ async function appendTurn(
 ): Promise<Reply> {
   const { parent_turn_id: parent = NO_TURN, idempotency_key: key } = body;
   const { contexts } = request.service.served.store;
-  const turn = await contexts.append(
-    id,
-    {
-      type: body.type_id,
-      version: body.type_version,
-      encoding: 'msgpack',
-      payload: await payloadOf(body, request),
-    },
-    {
-      ...(parent !== NO_TURN && { parent }),
-      ...(key !== undefined && { idempotencyKey: key }),
-    },
-  );
+  const turn = await contexts.append(id, await turnOf(body, request), {
+    ...(parent !== NO_TURN && { parent }),
+    ...(key !== undefined && { idempotencyKey: key }),
+  });
   return jsonReply({
     context_id: String(id),
     turn_id: String(turn.id),
     depth: turn.depth,
     content_hash: turn.payloadHash,
   });
+}
+
+/**
+ * Turns that follow each other are one commit. A turn with a parent of its own begins another, which may fail when the
+ * turns before it are there: then the answer has these, as in cxdb.
+ */
+async function appendTurns(
+  id: ContextId,
+  items: readonly unknown[],
+  request: HttpRequest,
+): Promise<Reply> {
+  const { contexts } = request.service.served.store;
+  const appended: Turn[] = [];
+  let index = 0;
+  try {
+    const runs: Run[] = [];
+    for (const item of items) {
+      const body = checkInput(itemBody, item, 'turn');
+      const { parent_turn_id: parent = NO_TURN } = body;
+      if (parent !== NO_TURN || runs.length === 0) runs.push({ parent, turns: [] });
+      runs.at(-1)?.turns.push(await turnOf(body, request));
+      index += 1;
+    }
+    for (const { parent, turns } of runs) {
+      index = appended.length;
+      const options = parent === NO_TURN ? {} : { parent };
+      appended.push(...(await contexts.appendBatch(id, turns, options)));
+    }
+  } catch (error) {
+    if (isQuipuError(error, 'NOT_FOUND') && error.data.what === 'context') throw error;
+    const { status, error: refused } = cxdbErrorOf(error, true);
+    return jsonReply(
+      { ...batchJson(id, appended, appended.length > 0), failed_index: index, error: refused },
+      { status },
+    );
+  }
+  return jsonReply(batchJson(id, appended, false));
+}
+
+interface Run {
+  readonly parent: TurnId;
+  readonly turns: NewTurn[];
+}
+
+function batchJson(id: ContextId, turns: readonly Turn[], partial: boolean): object {
+  return {
+    context_id: String(id),
+    turns: turns.map((turn) => ({
+      turn_id: String(turn.id),
+      parent_turn_id: String(turn.parent),
+      depth: turn.depth,
+      content_hash: turn.payloadHash,
+    })),
+    partial,
+  };
+}
+
+async function turnOf(body: z.output<typeof itemBody>, request: HttpRequest): Promise<NewTurn> {
+  return {
+    type: body.type_id,
+    version: body.type_version,
+    encoding: 'msgpack',
+    payload: await payloadOf(body, request),
+  };
 }
 
 async function payloadOf(
@@ -168,7 +265,7 @@ async function payloadOf(
     data,
     payload,
     payload_base64: base64,
-  }: z.output<typeof appendBody>,
+  }: z.output<typeof itemBody>,
   request: HttpRequest,
 ): Promise<unknown> {
   if (base64 !== undefined) return checkedBytes(new Uint8Array(Buffer.from(base64, 'base64')));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { describeApi } from './open-api.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
-import { cxdbRoutes } from '../cxdb/cxdb-routes.ts';
+import { cxdbPortRoutes, cxdbRoutes } from '../cxdb/cxdb-routes.ts';
 import { blobRoutes } from './blobs.ts';
 import { browseRoutes } from './browse.ts';
 import { callRoutes } from './call.ts';
@@ -68,4 +68,9 @@ export function createRoutes(): readonly Route[] {
     }),
   );
   return routes;
+}
+
+/** Every route of a port for clients of cxdb. */
+export function createCxdbRoutes(): readonly Route[] {
+  return [...cxdbPortRoutes, ...blobRoutes.filter(({ method }) => method === 'get')];
 }
