@@ -18,6 +18,7 @@ export const langgraphRow: Row = {
       relaxedPutP50Ms = 0,
       syncedPutP50Ms = 0,
       postgresPutP50Ms = 0,
+      floorP50Ms = 0,
     } = found;
     const { quipuGetP50Ms = 0, relaxedGetP50Ms = 0, postgresGetP50Ms = 0 } = found;
     const put = quipuPutP50Ms / syncedPutP50Ms;
@@ -37,6 +38,7 @@ export const langgraphRow: Row = {
           work: 'put of a checkpoint of LangGraph, p50, both durable',
           answers: {
             quipu: ms(quipuPutP50Ms),
+            'raw-file': ms(floorP50Ms),
             sqlite: ms(syncedPutP50Ms),
             postgres: ms(postgresPutP50Ms),
           },

@@ -6,11 +6,16 @@ import { join } from 'node:path';
 import { Pool } from 'pg';
 import { QuipuSaver } from '../../src/adapters/langgraph.ts';
 import { openStore } from '../../src/index.ts';
+import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
 import { PostgresServer } from '../../test/support/postgres/postgres-server.ts';
 import { median } from '../figures.ts';
+import { RawFile } from '../drivers/raw-file.ts';
 import { Payloads } from '../payloads.ts';
 import { bytesUnder } from './space.ts';
 import type { Result, Trial } from './workload.ts';
+
+/** A participant that is no saver: what the least durable write costs. */
+const FLOOR = ['floor', undefined] as const;
 
 interface Figures {
   readonly puts: number[];
@@ -19,7 +24,8 @@ interface Figures {
 
 /**
  * A graph whose state is a list that grows by a message at each of `size` turns. Each turn puts a checkpoint and its
- * writes, and gets the newest one. The savers take turns, so that all of them see the same machine.
+ * writes, and gets the newest one. The savers take turns in a changing order: who syncs after PostgreSQL waits for its
+ * pages, too. The floor is a sync of a file with as many new bytes as a message has.
  */
 export async function langgraph({ folder, size, payloadBytes }: Trial): Promise<Result> {
   const server = await PostgresServer.start({ durable: true });
@@ -36,7 +42,9 @@ export async function langgraph({ folder, size, payloadBytes }: Trial): Promise<
     const postgres = PostgresSaver.fromConnString(url);
     await postgres.setup();
     const savers = { quipu: new QuipuSaver(store), relaxed, synced, postgres };
-    const figures = await measure(savers, size, payloadBytes);
+    const floor = new RawFile(join(folder, 'floor'));
+    const figures = await measure(savers, floor, size, payloadBytes);
+    await floor.close();
     await store.close();
     relaxed.db.close();
     synced.db.close();
@@ -56,6 +64,7 @@ export async function langgraph({ folder, size, payloadBytes }: Trial): Promise<
 
 async function measure(
   savers: Readonly<Record<string, BaseCheckpointSaver>>,
+  floor: RawFile,
   turns: number,
   payloadBytes: number,
 ): Promise<Result> {
@@ -64,12 +73,21 @@ async function measure(
   const newest = { configurable: { thread_id: 't', checkpoint_ns: '' } };
   const configs = new Map<string, Parameters<BaseCheckpointSaver['put']>[0]>();
   const times = new Map<string, Figures>();
+  const syncs: number[] = [];
+  const random = new SeededRandom(turns);
   for (let n = 1; n <= turns; n += 1) {
     const channel_values = { messages: messages.slice(0, n), step: n };
     const channel_versions = { messages: n, step: n };
     const versions_seen = { agent: { messages: n - 1 } };
     const values = { channel_values, channel_versions, versions_seen };
-    for (const [name, saver] of Object.entries(savers)) {
+    for (const [name, saver] of shuffled([...Object.entries(savers), FLOOR], random)) {
+      if (saver === undefined) {
+        const bytes = RawFile.prepare(Buffer.from(texts[n - 1] ?? ''));
+        const start = performance.now();
+        await floor.append(1, bytes);
+        syncs.push(performance.now() - start);
+        continue;
+      }
       const { puts, gets } = times.get(name) ?? { puts: [], gets: [] };
       times.set(name, { puts, gets });
       const checkpoint = { ...emptyCheckpoint(), id: uuid6(n), ...values };
@@ -91,12 +109,17 @@ async function measure(
       if ((read as unknown[]).length !== n) throw new Error(`${name} lost a message at turn ${n}`);
     }
   }
-  const result: Record<string, number> = {};
+  const result: Record<string, number> = { floorP50Ms: median(syncs) };
   for (const [name, { puts, gets }] of times) {
     result[`${name}PutP50Ms`] = median(puts);
     result[`${name}GetP50Ms`] = median(gets);
   }
   return result;
+}
+
+function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {
+  const left = [...items];
+  return items.flatMap(() => left.splice(random.below(left.length), 1));
 }
 
 async function sizeOf(url: string): Promise<number> {

@@ -11,6 +11,8 @@ import { contextsUnder, joinName } from './shared.ts';
 // - Each branch is a context, `<name>/0` the first. The context `<name>/writes` has the pending writes of all of them.
 // - A checkpoint says how its values differ from those of the checkpoint before it in its branch, or has all of them.
 // - Only what is durable is here. `refresh` reads what other processes have added.
+// - Branches are numbered without gaps, so the next number tells whether there is a new one. Somebody who removes a
+//   branch by hand can leave a gap. A listing of all branches finds those behind it.
 
 /** A value: `=` and its JSON, or its serialisation, a colon and the hash of its blob. */
 export type Piece = string;
@@ -110,6 +112,8 @@ const LOG = 'writes';
 const NO_TURN = 0n as TurnId;
 /** Longer values are read when somebody asks for them. */
 const READ_BYTES = 65_536;
+/** With more branches one listing is faster than a lookup of each. */
+const LOOKUPS_MAX = 8;
 
 export class Thread {
   readonly id: string;
@@ -140,14 +144,40 @@ export class Thread {
     this.#onValue = onValue;
   }
 
-  /** Reads what is new in the store, one reader at a time. */
-  async refresh(): Promise<void> {
+  /** Reads what is new in the store, one reader at a time. Finds new branches by their numbers or by a listing. */
+  async refresh(find: 'next' | 'all' = 'next'): Promise<void> {
     await this.#readers.run(this.name, async () => {
-      const found = await contextsUnder(this.#store, ...this.#parts);
+      const isFew = this.#branches.size > 0 && this.#branches.size < LOOKUPS_MAX;
+      const looked = find === 'next' && isFew ? await this.#lookUp() : undefined;
+      const found = looked ?? (await contextsUnder(this.#store, ...this.#parts));
       const ids = new Set(found.map(({ id }) => id));
       if ([...this.#branches.keys()].some((id) => !ids.has(id))) this.#forget();
       for (const context of found) await this.#readOn(context, this.#branchOf(context));
     });
+  }
+
+  /**
+   * Returns the known branches and the new ones; undefined if one is gone. A listing makes the engine write its index
+   * first, which took longer than reading a checkpoint.
+   */
+  async #lookUp(): Promise<Context[] | undefined> {
+    const known = [...this.#branches.values()];
+    const hasLog = known.some(({ isLog }) => isLog);
+    let number = this.#nextBranch;
+    const named = (last: string): Promise<Context | undefined> =>
+      this.#store.contexts.byName(joinName(...this.#parts, last));
+    const [log, first, ...contexts] = await Promise.all([
+      hasLog ? undefined : named(LOG),
+      named(String(number)),
+      ...known.map(({ id }) => this.#store.contexts.get(id)),
+    ]);
+    const found = contexts.filter((context) => context !== undefined);
+    if (found.length < known.length) return undefined;
+    if (log !== undefined) found.push(log);
+    for (let next = first; next !== undefined; next = await named(String((number += 1)))) {
+      found.push(next);
+    }
+    return found;
   }
 
   /** Returns the branch that ends with this checkpoint, or a new one that begins there. */
