@@ -185,13 +185,8 @@ export class QuipuSaver extends BaseCheckpointSaver {
     const name = joinName(this.#prefix, id, namespace);
     const known = this.#threads.get(name);
     if (known !== undefined) return known;
-    const thread = new Thread(
-      this.#store,
-      [this.#prefix, id, namespace],
-      ({ payloadHash, bytes }) => {
-        if (payloadHash !== undefined && bytes !== undefined) this.#bytes.set(payloadHash, bytes);
-      },
-    );
+    const keep = (hash: string, bytes: Uint8Array): void => this.#bytes.set(hash, bytes);
+    const thread = new Thread(this.#store, [this.#prefix, id, namespace], keep);
     this.#threads.set(name, thread);
     return thread;
   }
@@ -214,7 +209,7 @@ export class QuipuSaver extends BaseCheckpointSaver {
     const hash = hashBytes(bytes);
     // The encoding for JSON would parse it, and refuse a value of a million numbers.
     const encoding = type === 'json' ? 'text' : 'bytes';
-    fresh.set(`${type}:${hash}`, { type: VALUE, encoding, payload: bytes });
+    fresh.set(`${type}:${hash}`, { type: VALUE, encoding, payload: ownBytes(type, bytes) });
     return `${type}:${hash}`;
   }
 
@@ -261,7 +256,8 @@ export class QuipuSaver extends BaseCheckpointSaver {
     if (bytes === undefined)
       throw notFound('blob', hash, `a value of the checkpoint, blob ${hash}, is gone`);
     this.#bytes.set(hash, bytes);
-    return this.serde.loadsTyped(value.slice(0, colon), bytes);
+    const type = value.slice(0, colon);
+    return this.serde.loadsTyped(type, ownBytes(type, bytes));
   }
 
   async #toTuple(thread: Thread, saved: Saved): Promise<CheckpointTuple> {
@@ -314,6 +310,11 @@ export class QuipuSaver extends BaseCheckpointSaver {
 
 function toUtf8({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString();
+}
+
+/** A serialisation other than JSON may be the array of the caller, who may change it. */
+function ownBytes(type: string, bytes: Uint8Array): Uint8Array {
+  return type === 'json' ? bytes : bytes.slice();
 }
 
 /** Decodes only what was added. When the second list has become long, both become one. */

@@ -185,6 +185,46 @@ describe('a growing list', () => {
   });
 });
 
+describe('a value of bytes', () => {
+  it('stays as it was when the caller changes what was given or read', async () => {
+    const { store, saver } = await setUp();
+    const image = new Uint8Array(1000).fill(7);
+    const at = await put(saver, AT, { image });
+    image.fill(8);
+    const read = (await valuesAt(saver, at)) as { image: Uint8Array };
+    expect(read).toEqual({ image: new Uint8Array(1000).fill(7) });
+    read.image.fill(9);
+    for (const reader of [saver, new QuipuSaver(store)]) {
+      expect(await valuesAt(reader, at)).toEqual({ image: new Uint8Array(1000).fill(7) });
+    }
+  });
+});
+
+describe('branches that others make', () => {
+  // A few are looked up one by one, many are listed.
+  it.each([3, 12])('are found, all %i of them, also behind one that was removed', async (count) => {
+    const { store, saver } = await setUp();
+    const other = new QuipuSaver(store);
+    const root = await put(saver, AT, { n: 0 });
+    expect(await valuesAt(other, AT)).toEqual({ n: 0 });
+    for (let n = 1; n <= count; n += 1) {
+      await put(saver, await put(saver, root, { n: -n }), { n });
+      await saver.putWrites(root, [['n', n]], `task${n}`);
+      expect(await valuesAt(other, AT)).toEqual({ n });
+      expect((await other.getTuple(root))?.pendingWrites).toHaveLength(n);
+    }
+    const late = new QuipuSaver(store);
+    expect(await valuesAt(late, AT)).toEqual({ n: count });
+    const gone = await put(saver, root, { n: 13 });
+    const kept = await put(saver, root, { n: 14 });
+    const { id } = (await store.contexts.byName(`langgraph/t%2F1%25//${count}`))!;
+    await store.contexts.remove(id);
+    expect(await valuesAt(late, kept)).toEqual({ n: 14 });
+    expect(await valuesAt(late, gone)).toBeUndefined();
+    expect(await valuesAt(late, AT)).toEqual({ n: 14 });
+  });
+});
+
 describe('an erased record', () => {
   it('is told of by the checkpoints that build on it, and lets the thread go on', async () => {
     const { store, saver } = await setUp();
