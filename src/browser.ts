@@ -9,6 +9,7 @@ export { WebClient } from './client/http/web-client.ts';
 export type {
   IdLike,
   WebAppendOptions,
+  WebBatchTurn,
   WebFollowOptions,
   WebPage,
   WebSearchOptions,

@@ -127,5 +127,12 @@ describe('the package', () => {
     expect(status).not.toBe(0);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).toMatch(/npm install better-sqlite3/);
+    const refusal = `import { openStore } from 'quipudb';
+      await openStore('./s').catch(({ code, message }) => console.log(JSON.stringify({ code, message })));`;
+    writeFileSync(join(project, 'refused.js'), refusal);
+    const said = execFileSync(process.execPath, ['refused.js'], { cwd: project, encoding: 'utf8' });
+    const { code, message } = JSON.parse(said) as { code: string; message: string };
+    expect(code).toBe('UNSUPPORTED');
+    expect(message).toMatch(/^[^\n]*run "npm install better-sqlite3 zstd-napi"[^\n]*$/);
   });
 });

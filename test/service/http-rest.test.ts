@@ -22,7 +22,7 @@ interface PageBody {
   nextDepth?: number;
 }
 
-const note = (n: number): object => ({ type: 'note', payload: { n } });
+const note = (n: number): { type: string; payload: object } => ({ type: 'note', payload: { n } });
 
 describe('contexts and turns over HTTP', () => {
   it('forks and creates once for a key', async () => {
@@ -57,6 +57,38 @@ describe('contexts and turns over HTTP', () => {
     await json(send('POST', path, { turns: [keyed(4)] }, { headers }), 422);
     await json(send('POST', path, keyed(4)), 422);
     expect(idsOf((await json<PageBody>(get(path))).turns)).toEqual(['1', '2', '3']);
+  });
+
+  it('appends a batch from a page, also when the answer to it is lost', async () => {
+    const { url } = await serveHttp();
+    let isLost = true;
+    const client = new WebClient(url, {
+      fetch: async (...given) => {
+        const response = await fetch(...given);
+        if (given[1]?.method !== 'POST' || !isLost) return response;
+        isLost = false;
+        throw new TypeError('fetch failed');
+      },
+    });
+    const { id } = await client.createContext({}, { idempotencyKey: 'c' });
+    const payloadsOf = async (): Promise<unknown[]> =>
+      (await client.last(id)).turns.map(({ payload }) => payload);
+    isLost = true;
+    const turns = [
+      note(1),
+      { type: 't', encoding: 'bytes', payload: new Uint8Array([7]) },
+    ] as const;
+    const added = await client.appendBatch(id, turns, { expectedHead: 0 });
+    expect(added.map(({ depth }) => depth)).toEqual([0, 1]);
+    isLost = true;
+    const keyed = [2, 3].map((n) => ({ ...note(n), idempotencyKey: `k${n}` }));
+    const more = await client.appendBatch(id, keyed);
+    expect(await client.appendBatch(id, keyed)).toEqual(more);
+    expect(await payloadsOf()).toEqual([{ n: 1 }, { base64: 'Bw==' }, { n: 2 }, { n: 3 }]);
+    const wrong = client.appendBatch(id, keyed, { idempotencyKey: 'all' });
+    await expect(wrong).rejects.toMatchObject({ code: 'INVALID' });
+    const [first] = await client.appendBatch(id, [note(4)], { parent: 0 });
+    expect(first).toMatchObject({ depth: 0 });
   });
 
   it('names contexts, and gives the one of a name however it is written', async () => {

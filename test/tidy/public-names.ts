@@ -312,6 +312,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'type Transport',
     'type TurnJson',
     'type WebAppendOptions',
+    'type WebBatchTurn',
     'type WebFollowOptions',
     'type WebPage',
     'type WebSearchOptions',

@@ -26,6 +26,11 @@ export interface WebTurn {
   readonly encoding?: TurnJson['encoding'];
 }
 
+export interface WebBatchTurn extends WebTurn {
+  /** The key of this turn alone. All turns of a batch have one, or none. */
+  readonly idempotencyKey?: string;
+}
+
 export interface WebAppendOptions {
   /** The head must be this turn ("0": the context must be empty). */
   readonly expectedHead?: IdLike;
@@ -146,15 +151,34 @@ export class WebClient {
   }
 
   append(context: IdLike, turn: WebTurn, options: WebAppendOptions = {}): Promise<TurnJson> {
-    const { expectedHead, parent, idempotencyKey = randomKey() } = options;
+    return this.#append(context, toBody(turn), options, options.idempotencyKey ?? randomKey());
+  }
+
+  /** Appends all turns as one chain, or none. */
+  async appendBatch(
+    context: IdLike,
+    turns: readonly WebBatchTurn[],
+    options: WebAppendOptions = {},
+  ): Promise<TurnJson[]> {
+    const isKeyed = turns.some(({ idempotencyKey }) => idempotencyKey !== undefined);
+    const key = options.idempotencyKey ?? (isKeyed ? undefined : randomKey());
+    const body = { turns: turns.map(toBody) };
+    const added = await this.#append<{ turns: TurnJson[] }>(context, body, options, key);
+    return added.turns;
+  }
+
+  /** Every append has a key, of its own or in its turns, so that it can be sent again. */
+  #append<T>(
+    context: IdLike,
+    body: unknown,
+    { expectedHead, parent }: WebAppendOptions,
+    key: string | undefined,
+  ): Promise<T> {
     const path = `/v1/contexts/${encodeURIComponent(String(context))}/turns${queryText({ parent })}`;
     const headers = {
-      'Idempotency-Key': idempotencyKey,
+      ...(key !== undefined && { 'Idempotency-Key': key }),
       ...(expectedHead !== undefined && { 'If-Match': `"${expectedHead}"` }),
     };
-    const { payload, ...rest } = turn;
-    const isBytes = payload instanceof Uint8Array;
-    const body = isBytes ? { ...rest, base64: toBase64(payload) } : turn;
     return this.#json('POST', path, { body, headers });
   }
 
@@ -263,6 +287,11 @@ export class WebClient {
       await new Promise((resolve) => setTimeout(resolve, pauseMs(attempt)));
     }
   }
+}
+
+function toBody(turn: WebTurn): object {
+  const { payload, ...rest } = turn;
+  return payload instanceof Uint8Array ? { ...rest, base64: toBase64(payload) } : turn;
 }
 
 /** A body that breaks off counts as a lost connection. */
