@@ -9,6 +9,7 @@ import type { Machine } from './process.ts';
 import { parsePlace } from '../../base/place.ts';
 import type { Place } from '../../base/place.ts';
 import { parseSeconds } from './parse.ts';
+import { toScreen, type Screen } from './screen.ts';
 import { option } from './verb.ts';
 import type { Verb } from './verb.ts';
 import type { Progress } from '../../engine/engine.ts';
@@ -63,7 +64,10 @@ export interface CommandIo {
   /** Prints a value: with `--json` as JSON, else as it is shown to people. */
   print<T>(value: T, show: (value: T) => string): Promise<void>;
   /** Prints a list: with `--json` one value a line, else a table, and nothing at all for an empty one. */
-  printRows<T>(rows: readonly T[], show: (rows: readonly T[]) => string): Promise<void>;
+  printRows<T>(
+    rows: readonly T[],
+    show: (rows: readonly T[], screen: Screen) => string,
+  ): Promise<void>;
   /** Says on standard error with which option a list goes on. Standard output holds the list alone. */
   noteMore(next: Readonly<Record<string, unknown>>): void;
 }
@@ -126,7 +130,8 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
     print: (value, show) => (json ? printJson(value) : shell.out(show(value))),
     async printRows(rows, show) {
       if (json) for (const row of rows) await printJson(row);
-      else if (rows.length > 0) await shell.out(show(rows));
+      // Bytes, because colours are codes. What is stored was cleaned when it became a cell of a table.
+      else if (rows.length > 0) await shell.out(Buffer.from(show(rows, toScreen(shell))));
     },
     noteMore(next) {
       const flags = Object.entries(next).map(([name, value]) => `--${name} ${String(value)}`);

@@ -1,18 +1,26 @@
-/** Columns padded to their widest cell, two spaces apart; columns named in `right` are flush right. */
+/** Row 0 has the headings. */
+type Paint = (cell: string, at: { readonly row: number; readonly column: number }) => string;
+
+/**
+ * Columns padded to their widest cell, two spaces apart; columns named in `right` are flush right. `paint` adds to a
+ * cell what takes no room.
+ */
 export function toTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   right: readonly string[] = [],
+  paint: Paint = (cell) => cell,
 ): string {
   const lines = [headings, ...rows].map((row) => row.map((cell) => escapeControls(cell)));
   const widths = headings.map((_, column) =>
     Math.max(...lines.map((line) => (line[column] ?? '').length)),
   );
   return lines
-    .map((line) => {
+    .map((line, row) => {
       const cells = line.map((cell, column) => {
-        const width = widths[column] ?? 0;
-        return right.includes(headings[column] ?? '') ? cell.padStart(width) : cell.padEnd(width);
+        const room = ' '.repeat((widths[column] ?? 0) - cell.length);
+        const shown = paint(cell, { row, column });
+        return right.includes(headings[column] ?? '') ? room + shown : shown + room;
       });
       return `${cells.join('  ').trimEnd()}\n`;
     })

@@ -8,7 +8,8 @@ import type { ErasureOptions } from './erasure.ts';
 import { readInput, toFileError } from '../kit/input.ts';
 import { OUT_OPTIONS, openOutput, type OutGiven } from '../kit/output.ts';
 import { parseCount } from '../kit/parse.ts';
-import { toFacts, toSize, toTable } from '../kit/text.ts';
+import type { Screen } from '../kit/screen.ts';
+import { toFacts, toSize } from '../kit/text.ts';
 import type { Argument } from 'commander';
 import { findBlob } from './short-hash.ts';
 import { argument, option, required } from '../kit/verb.ts';
@@ -141,9 +142,9 @@ const list: QuipuVerb = {
   },
 };
 
-function toBlobTable(blobs: readonly BlobDetails[]): string {
+function toBlobTable(blobs: readonly BlobDetails[], screen: Screen): string {
   const rows = blobs.map(({ hash, size, storedSize }) => [hash, toSize(size), toSize(storedSize)]);
-  return toTable(['BLOB', 'SIZE', 'STORED'], rows, ['SIZE', 'STORED']);
+  return screen.table(['BLOB', 'SIZE', 'STORED'], rows, ['SIZE', 'STORED']);
 }
 
 const show: QuipuVerb = {

@@ -1,7 +1,6 @@
 import type { QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { parseCount } from '../kit/parse.ts';
-import { toTable, toTime } from '../kit/text.ts';
 import { findBundle } from './short-hash.ts';
 import { SESSION_OPTION, readGivenText, reportRun, watchRun } from './workflow-output.ts';
 import type { RunningOptions } from './workflow-output.ts';
@@ -56,15 +55,12 @@ const history: QuipuVerb = {
   examples: ['quipu workflow history solve-issue'],
   takes: [argument('<workflow>', 'the name')],
   async run(io, name: string) {
-    const { shell } = io;
     await using store = await io.openStore();
     const versions = await store.workflows.bundles.history(name);
-    if (io.json) {
-      for (const version of versions) await io.printJson(version);
-      return;
-    }
-    const rows = versions.map(({ hash, since }) => [toTime(since), hash]);
-    await shell.out(toTable(['SINCE', 'BUNDLE'], rows));
+    await io.printRows(versions, (_, screen) => {
+      const rows = versions.map(({ hash, since }) => [screen.time(since), hash]);
+      return screen.table(['SINCE', 'BUNDLE'], rows);
+    });
   },
 };
 

@@ -6,7 +6,8 @@ import type { QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { OUT_OPTIONS, openOutput, type OutGiven } from '../kit/output.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
-import { toPlainLine, toSize, toTable } from '../kit/text.ts';
+import type { Screen } from '../kit/screen.ts';
+import { toPlainLine, toSize } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
@@ -54,16 +55,17 @@ const list: QuipuVerb = {
   },
 };
 
-function toChatTable(chats: readonly ChatInfo[]): string {
+function toChatTable(chats: readonly ChatInfo[], screen: Screen): string {
   const rows = chats.map(({ id, events, bytes, updatedAt, pinned, archivedAt, title }) => [
     id,
     String(events),
     toSize(bytes),
-    updatedAt,
+    screen.time(updatedAt),
     [...(pinned ? ['pinned'] : []), ...(archivedAt === undefined ? [] : ['archived'])].join(','),
     toPlainLine(title, TITLE_CHARS),
   ]);
-  return toTable(['CHAT', 'EVENTS', 'SIZE', 'UPDATED', 'STATE', 'TITLE'], rows, ['EVENTS', 'SIZE']);
+  const headings = ['CHAT', 'EVENTS', 'SIZE', 'UPDATED', 'STATE', 'TITLE'];
+  return screen.table(headings, rows, ['EVENTS', 'SIZE']);
 }
 
 const problems: QuipuVerb = {
@@ -72,14 +74,12 @@ const problems: QuipuVerb = {
   examples: ['quipu chat problems $chat'],
   takes: [argument('<chat>', 'id of the chat')],
   async run(io, id: string) {
-    const { shell } = io;
     await using store = await io.openStore();
     const problems = await (await store.chats.open(id)).problems();
-    if (io.json) for (const problem of problems) await io.printJson(problem);
-    else if (problems.length > 0) {
+    await io.printRows(problems, (_, screen) => {
       const rows = problems.map(({ seq, kind, message }) => [String(seq), kind, message]);
-      await shell.out(toTable(['EVENT', 'KIND', 'WHAT'], rows, ['EVENT']));
-    }
+      return screen.table(['EVENT', 'KIND', 'WHAT'], rows, ['EVENT']);
+    });
   },
 };
 
@@ -260,7 +260,7 @@ const retain: QuipuVerb = {
       return;
     }
     const { chats, kept, pinned, damaged, action } = report;
-    if (chats.length > 0) await shell.out(toChatTable(chats));
+    await io.printRows(chats, toChatTable);
     const done = action === 'archive' ? 'archived' : 'removed';
     const verb = dryRun ? `would be ${done}` : done;
     await shell.out(`${chats.length} ${verb}, ${kept} stay, ${pinned} of them pinned\n`);
@@ -286,13 +286,14 @@ const types: QuipuVerb = {
   takes: [],
   async run(io) {
     await using store = await io.openStore();
-    await io.printRows(await store.chats.types(), (rows) =>
-      toTable(
-        ['TYPE', 'SINCE', 'ABOUT'],
-        rows.map(({ type, since, about }) => [type, since, toPlainLine(about, TITLE_CHARS)]),
-        [],
-      ),
-    );
+    await io.printRows(await store.chats.types(), (types, screen) => {
+      const rows = types.map(({ type, since, about }) => [
+        type,
+        screen.time(since),
+        toPlainLine(about, TITLE_CHARS),
+      ]);
+      return screen.table(['TYPE', 'SINCE', 'ABOUT'], rows);
+    });
   },
 };
 

@@ -29,7 +29,8 @@ import type { GivenContext } from '../kit/parse.ts';
 import type { ExportOptions } from './export-chain.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
 import { collect, parseTime, parseCount, parseTurnId } from '../kit/parse.ts';
-import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
+import type { Screen } from '../kit/screen.ts';
+import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
@@ -132,7 +133,7 @@ function toTimes(since: number | undefined, until: number | undefined): GivenRan
   return { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
 }
 
-function toContextTable(contexts: readonly Context[]): string {
+function toContextTable(contexts: readonly Context[], screen: Screen): string {
   // Where nobody uses names, a column of them would be empty.
   const isNamed = contexts.some(({ name }) => name !== undefined);
   const names = isNamed ? ['NAME'] : [];
@@ -141,12 +142,12 @@ function toContextTable(contexts: readonly Context[]): string {
     String(context.id),
     String(context.head),
     String(context.headDepth),
-    toTime(context.updatedAt),
+    screen.time(context.updatedAt),
     ...(isNamed ? [toPlainLine(context.name ?? '', TITLE_CHARS)] : []),
     toPlainLine(context.title ?? '', TITLE_CHARS),
     context.labels.join(','),
   ]);
-  return toTable(headings, rows, ['CONTEXT', 'HEAD', 'DEPTH']);
+  return screen.table(headings, rows, ['CONTEXT', 'HEAD', 'DEPTH']);
 }
 
 const show: QuipuVerb = {

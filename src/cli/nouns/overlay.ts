@@ -5,7 +5,7 @@ import type { ErasureOptions } from './erasure.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
 import { PAYLOAD_OPTIONS, readPayload } from './turn-options.ts';
 import type { PayloadOptions } from './turn-options.ts';
-import { toSize, toTable, toTime } from '../kit/text.ts';
+import { toSize } from '../kit/text.ts';
 import { argument, option, required } from '../kit/verb.ts';
 
 interface PatchGiven extends PayloadOptions {
@@ -76,15 +76,15 @@ const patches: QuipuVerb = {
   takes: [argument('<turn>', 'turn id', parseTurnId)],
   async run(io, id: TurnId) {
     await using store = await io.openStore();
-    await io.printRows(await store.contexts.patches(id), (patches) => {
+    await io.printRows(await store.contexts.patches(id), (patches, screen) => {
       const rows = patches.map((patch) => [
         String(patch.seq),
         patch.tombstone ? 'tombstone' : 'patch',
-        toTime(patch.createdAt),
+        screen.time(patch.createdAt),
         String(patch.encoding),
         toSize(patch.size),
       ]);
-      return toTable(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']);
+      return screen.table(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']);
     });
   },
 };
@@ -145,9 +145,9 @@ const pins: QuipuVerb = {
   async run(io) {
     await using store = await io.openStore();
     const pins = await store.contexts.pins();
-    await io.printRows(pins, () => {
+    await io.printRows(pins, (_, screen) => {
       const rows = pins.map(({ turn, reason = '' }) => [String(turn), reason]);
-      return toTable(['TURN', 'REASON'], rows, ['TURN']);
+      return screen.table(['TURN', 'REASON'], rows, ['TURN']);
     });
   },
 };

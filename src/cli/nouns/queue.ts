@@ -8,7 +8,6 @@ import type {
 } from '../../queue/events/queue.ts';
 import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { EVENT_TYPES, collect, parseCount, parseSeconds } from '../kit/parse.ts';
-import { toTable } from '../kit/text.ts';
 import { argument, oneOf, option, required } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
@@ -29,13 +28,13 @@ const list: QuipuVerb = {
   examples: ['quipu queue list'],
   async run(io) {
     await using store = await io.openStore();
-    await io.printRows(await store.queues.list(), (queues) => {
+    await io.printRows(await store.queues.list(), (queues, screen) => {
       const rows = queues.map((queue) => [
         queue.name,
         String(queue.event_count),
         String(queue.subscriptions),
       ]);
-      return toTable(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']);
+      return screen.table(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']);
     });
   },
 };

@@ -7,6 +7,7 @@ import { extract } from '../../search/text/extract.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import type { GivenContext } from '../kit/parse.ts';
+import { CYAN, YELLOW, toScreen, type Screen } from '../kit/screen.ts';
 import { columnsOf, fitLine, toAge, toPlainLine, toSize } from '../kit/text.ts';
 import {
   ASCII_STROKES,
@@ -47,7 +48,7 @@ export async function runLog(
   await using store = await io.openStore();
   const found = await findBranches(io, store, given, { all, graph });
   const heads = headsOf(found);
-  const screen = toScreen(io.shell);
+  const screen = toLogScreen(io.shell);
   let lanes: Lanes = [];
   for await (const turn of newestFirst(store.contexts, found, { limit, payload: TEXT_BYTES_MAX })) {
     const placed = placeTurn(lanes, turn);
@@ -127,31 +128,25 @@ async function rootOf(store: Store, { id, head }: Context): Promise<TurnId | und
   }
 }
 
-interface Screen {
+interface LogScreen extends Pick<Screen, 'paint'> {
   readonly columns: number;
   readonly maxLanes: number;
   readonly strokes: Strokes;
-  /** Adds a colour, on a terminal that wants colours. */
-  readonly paint: (text: string, colour: number) => string;
 }
 
 /** As git has them: red, green, yellow, blue, magenta, cyan. */
 const LANE_COLOURS = [31, 32, 33, 34, 35, 36];
-const TURN_COLOUR = 33;
-const HEAD_COLOUR = 36;
 
-function toScreen({ columns, env }: QuipuShell): Screen {
-  const isTerminal = columns !== undefined;
+function toLogScreen(shell: QuipuShell): LogScreen {
+  const { columns, env } = shell;
   const isUtf8 = /utf-?8/i.test(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '');
-  const hasColours = isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   const width = columns ?? COLUMNS_DEFAULT;
   return {
     columns: width,
     // At least half of a line is for the turns.
     maxLanes: Math.max(1, Math.min(LANES_MAX, Math.floor(width / 4))),
     strokes: isUtf8 ? UTF8_STROKES : ASCII_STROKES,
-    paint: (text, colour) =>
-      hasColours && text.trim() !== '' ? `\u001b[${colour}m${text}\u001b[0m` : text,
+    paint: toScreen(shell).paint,
   };
 }
 
@@ -162,15 +157,15 @@ interface Row {
   readonly placed: Placed | undefined;
 }
 
-function toText(row: Row, screen: Screen, oneline: boolean, now: number): string {
+function toText(row: Row, screen: LogScreen, oneline: boolean, now: number): string {
   const { turn, heads, placed } = row;
   const { strokes } = screen;
   const joins = placed && drawJoins(placed, strokes);
   const name = oneline ? String(turn.id) : `turn ${turn.id}`;
   const type = toPlainLine(turn.type, NAME_CHARS);
   const parts: Part[] = [
-    [name, TURN_COLOUR],
-    ...(heads.length === 0 ? [] : [[toHeads(heads, oneline), HEAD_COLOUR] as const]),
+    [name, YELLOW],
+    ...(heads.length === 0 ? [] : [[toHeads(heads, oneline), CYAN] as const]),
     [oneline ? type : `${type}, ${toAge(turn.createdAt, now)}`, undefined],
   ];
   const text: Part = [toLineOfText(turn), undefined];
@@ -189,7 +184,7 @@ const INDENT: readonly Cell[] = Array.from({ length: 3 }, () => ({ char: ' ', la
 type Part = readonly [text: string, colour: number | undefined];
 
 /** A row of the graph and the parts of the text, as far as they fit. */
-function toLine(cells: readonly Cell[], parts: readonly Part[], screen: Screen): string {
+function toLine(cells: readonly Cell[], parts: readonly Part[], screen: LogScreen): string {
   const { columns, paint } = screen;
   const shown = cutCells(cells, screen);
   let line = shown

@@ -4,7 +4,7 @@ import type { NewEntry, SessionEntry } from '../../session/entries/session-entry
 import type { Session } from '../../session/sessions.ts';
 import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
-import { toFacts, toSize, toTable } from '../kit/text.ts';
+import { toFacts, toSize } from '../kit/text.ts';
 import { readLines } from '../kit/input.ts';
 import { argument, option } from '../kit/verb.ts';
 
@@ -95,22 +95,18 @@ const list: QuipuVerb = {
     option('--cursor <text>', 'go on where the page before ended'),
   ],
   async run(io, { limit, cursor }: ListGiven) {
-    const { shell } = io;
     await using store = await io.openStore();
     const page = await store.sessions.list({ limit, ...(cursor !== undefined && { cursor }) });
-    if (io.json) for (const session of page.items) await io.printJson(session);
-    else if (page.items.length > 0) {
-      const rows = page.items.map(({ id, updatedAt, sizeBytes, header, file }) => [
+    await io.printRows(page.items, (sessions, screen) => {
+      const rows = sessions.map(({ id, updatedAt, sizeBytes, header, file }) => [
         id,
-        updatedAt ?? 'not here',
+        updatedAt === undefined ? 'not here' : screen.time(updatedAt),
         sizeBytes === undefined ? '' : toSize(sizeBytes),
         header?.cwd ?? file,
       ]);
-      await shell.out(toTable(['SESSION', 'UPDATED', 'SIZE', 'CWD'], rows, ['SIZE']));
-    }
-    if (page.cursor === undefined) return;
-    const more = page.cursor;
-    io.noteMore({ cursor: more });
+      return screen.table(['SESSION', 'UPDATED', 'SIZE', 'CWD'], rows, ['SIZE']);
+    });
+    if (page.cursor !== undefined) io.noteMore({ cursor: page.cursor });
   },
 };
 

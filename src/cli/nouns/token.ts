@@ -9,7 +9,7 @@ import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
 import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';
-import { toFacts, toTable, toTime } from '../kit/text.ts';
+import { toFacts, toTime } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 import { isAddress } from '../kit/command.ts';
 
@@ -103,19 +103,21 @@ const list: QuipuVerb = {
   async run(io, { tokenFile }: TokenFileOption) {
     const { shell } = io;
     const records = await readTokenFile(locateTokenFile(io, tokenFile));
-    if (io.json) {
-      for (const { sha256: _, ...shown } of records) await io.printJson(shown);
-      return;
-    }
-    const rows = records.map((record) => [
-      record.name,
-      record.scope,
-      `…${record.ends}`,
-      toTime(record.createdAt),
-      record.expiresAt === undefined ? 'never' : toTime(record.expiresAt),
-      hasExpired(record, shell.now()) ? 'expired' : 'good',
-    ]);
-    await shell.out(toTable(['NAME', 'SCOPE', 'ENDS', 'CREATED', 'EXPIRES', 'STATE'], rows));
+    const shown = records.map((record) => {
+      const { sha256: _, ...others } = record;
+      return others;
+    });
+    await io.printRows(shown, (_, screen) => {
+      const rows = records.map((record) => [
+        record.name,
+        record.scope,
+        `…${record.ends}`,
+        screen.time(record.createdAt),
+        record.expiresAt === undefined ? 'never' : screen.time(record.expiresAt),
+        hasExpired(record, shell.now()) ? 'expired' : 'good',
+      ]);
+      return screen.table(['NAME', 'SCOPE', 'ENDS', 'CREATED', 'EXPIRES', 'STATE'], rows);
+    });
   },
 };
 

@@ -1,7 +1,8 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { CommandIo } from '../kit/command.ts';
-import { toPlainLine, toSize, toTable, toTime } from '../kit/text.ts';
+import type { Screen } from '../kit/screen.ts';
+import { toPlainLine, toSize, toTime } from '../kit/text.ts';
 import type { ReadOptions, TurnPage } from '../../context/contexts.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Context } from '../../context/context.ts';
@@ -10,17 +11,17 @@ import type { GivenContext } from '../kit/parse.ts';
 
 const PREVIEW_CHARS = 60;
 
-export function toTurnTable(turns: readonly Turn[]): string {
+export function toTurnTable(turns: readonly Turn[], screen: Screen): string {
   const headings = ['TURN', 'DEPTH', 'TYPE', 'CREATED', 'SIZE', 'PAYLOAD'];
   const rows = turns.map((turn) => [
     String(turn.id),
     String(turn.depth),
     turn.type,
-    toTime(turn.createdAt),
+    screen.time(turn.createdAt),
     toSize(turn.size),
     toPreview(turn),
   ]);
-  return toTable(headings, rows, ['TURN', 'DEPTH', 'SIZE']);
+  return screen.table(headings, rows, ['TURN', 'DEPTH', 'SIZE']);
 }
 
 /** Shows a turn on one line, for output that goes on while turns arrive. */

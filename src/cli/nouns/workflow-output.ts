@@ -3,7 +3,8 @@ import type { Step, ThreadDetails, RunResult } from '../../workflow/threads/work
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
-import { escapeControls, toPlainLine, toTable, toTime } from '../kit/text.ts';
+import type { Screen } from '../kit/screen.ts';
+import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
 
 const CONTENT_CHARS = 100;
 const HASH_CHARS = 12;
@@ -20,17 +21,17 @@ export function toStepLine({ hash, role, timestamp, content = '', childThread }:
   return `${hash.slice(0, HASH_CHARS)}  ${toTime(timestamp)}  ${escapeControls(role)}${child}  ${text}\n`;
 }
 
-export function toThreadTable(threads: readonly ThreadDetails[]): string {
+export function toThreadTable(threads: readonly ThreadDetails[], screen: Screen): string {
   const headings = ['THREAD', 'STATE', 'CODE', 'UPDATED', 'WORKFLOW', 'PROMPT'];
   const rows = threads.map(({ id, state, outcome, returnCode, updatedAt, ...named }) => [
     id,
     outcome ?? state,
     returnCode === undefined ? '' : String(returnCode),
-    toTime(updatedAt),
+    screen.time(updatedAt),
     escapeControls(named.name ?? ''),
     toPlainLine(named.prompt ?? '', PROMPT_CHARS),
   ]);
-  return toTable(headings, rows, ['CODE']);
+  return screen.table(headings, rows, ['CODE']);
 }
 
 const TEXT_BYTES_MAX: number = 8 * 1024 * 1024;

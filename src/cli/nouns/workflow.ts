@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { JsonObject } from '../../workflow/home/check-input.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseJson, parseTime } from '../kit/parse.ts';
-import { toFacts, toPlainLine, toTable, toTime } from '../kit/text.ts';
+import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
 import { findBlob, findBundle, findStep } from './short-hash.ts';
 import { isThread, readGivenText, toStepLine, toThreadTable } from './workflow-output.ts';
 import { argument, option, required } from '../kit/verb.ts';
@@ -62,17 +62,15 @@ async function listThreads(io: CommandIo, store: Store, options: ListGiven): Pro
 
 async function listBundles(io: CommandIo, store: Store): Promise<void> {
   const bundles = await store.workflows.bundles.list();
-  if (io.json) {
-    for (const bundle of bundles) await io.printJson(bundle);
-  } else if (bundles.length > 0) {
+  await io.printRows(bundles, (_, screen) => {
     const rows = bundles.map(({ name, hash, versions, description = '' }) => [
       name,
       hash.slice(0, 12),
-      toTime(versions.at(-1)?.since ?? 0),
+      screen.time(versions.at(-1)?.since ?? 0),
       description,
     ]);
-    await io.shell.out(toTable(['WORKFLOW', 'BUNDLE', 'SINCE', 'DESCRIPTION'], rows));
-  }
+    return screen.table(['WORKFLOW', 'BUNDLE', 'SINCE', 'DESCRIPTION'], rows);
+  });
 }
 
 interface ShowGiven {
