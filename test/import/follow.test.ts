@@ -6,18 +6,19 @@ import { claudeCode } from '../../src/import/sources/claude-code.ts';
 import { pi } from '../../src/import/sources/pi.ts';
 import type { Source } from '../../src/import/source/source.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
+import { undisturbed } from '../support/undisturbed.ts';
 import { createScene, showAll, toLines } from './rig.ts';
 import type { Scene } from './rig.ts';
 
 // A store that follows a home has, in the end, what the files had, each record once.
 
-function follow(scene: Scene, source: Source): () => Promise<unknown> {
+function follow(scene: Scene, source: Source, quietMs = 300): () => Promise<unknown> {
   const ending = new AbortController();
   const following = followHistory(scene.store, source, {
     place: scene.home,
     signal: ending.signal,
     pollMs: 100,
-    quietMs: 300,
+    quietMs,
   });
   onTestFinished(() => ending.abort());
   return async () => {
@@ -59,34 +60,38 @@ it('follows a writer that appends byte by byte, renames and truncates', async ()
   await stop();
 });
 
-it('takes a message of several lines as one, however slowly they come', async () => {
-  const scene = await createScene();
-  const line = (uuid: string, parentUuid: string | null, fields: object): object => ({
-    uuid,
-    parentUuid,
-    ...fields,
-  });
-  const part = (id: string, text: string): object => ({
-    type: 'assistant',
-    message: { id, model: 'x', content: [{ type: 'text', text }] },
-  });
-  const path = await scene.write('projects/-w/s1.jsonl', [
-    line('u1', null, { type: 'user', message: { content: 'hi' } }),
-  ]);
-  const stop = follow(scene, claudeCode);
-  for (const [index, text] of ['one', 'two', 'three'].entries()) {
-    await appendFile(
-      path,
-      toLines([line(`a${index}`, index === 0 ? 'u1' : `a${index - 1}`, part('m1', text))]),
+it(
+  'takes a message of several lines as one, however slowly they come',
+  // A message counts as whole when its next line takes longer than a second and a half.
+  undisturbed(1000, async () => {
+    const scene = await createScene();
+    const line = (uuid: string, parentUuid: string | null, fields: object): object => ({
+      uuid,
+      parentUuid,
+      ...fields,
+    });
+    const part = (id: string, text: string): object => ({
+      type: 'assistant',
+      message: { id, model: 'x', content: [{ type: 'text', text }] },
+    });
+    const path = await scene.write('projects/-w/s1.jsonl', [
+      line('u1', null, { type: 'user', message: { content: 'hi' } }),
+    ]);
+    const stop = follow(scene, claudeCode, 1500);
+    for (const [index, text] of ['one', 'two', 'three'].entries()) {
+      await appendFile(
+        path,
+        toLines([line(`a${index}`, index === 0 ? 'u1' : `a${index - 1}`, part('m1', text))]),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    await vi.waitFor(
+      async () =>
+        expect(await turns(scene, claudeCode)).toEqual([
+          ['user: hi', 'assistant: one | two | three'],
+        ]),
+      PATIENCE,
     );
-    await new Promise((resolve) => setTimeout(resolve, 60));
-  }
-  await vi.waitFor(
-    async () =>
-      expect(await turns(scene, claudeCode)).toEqual([
-        ['user: hi', 'assistant: one | two | three'],
-      ]),
-    PATIENCE,
-  );
-  await stop();
-});
+    await stop();
+  }),
+);

@@ -143,7 +143,7 @@ describe('a database whose connections are all in use', () => {
   type Make = (url: string, options: DatabaseOptions) => Database;
 
   async function useAll(make: Make): Promise<void> {
-    const database = make(await freshDatabase(), { connections: 1, connectMs: 100 });
+    const database = make(await freshDatabase(), { connections: 1, connectMs: 2000 });
     let free = (): void => undefined;
     let held = Promise.resolve();
     await new Promise<void>((hasOne) => {
@@ -183,14 +183,14 @@ describe('a database in which a statement takes too long', () => {
     const patient = await openPostgresEngine(url);
     const { id } = await createContext(patient);
     await patient.close();
-    const engine = await open(url, { statementMs: 500 });
+    const engine = await open(url, { statementMs: 2000 });
     const holder = new Client({ connectionString: url, options: '-c search_path=quipu' });
     await holder.connect();
     try {
       await holder.query('BEGIN; SELECT * FROM clock FOR UPDATE');
       await expect(append(engine, id, 'late')).rejects.toMatchObject({
         code: 'TIMEOUT',
-        data: { afterMs: 500 },
+        data: { afterMs: 2000 },
       });
       await holder.query('ROLLBACK');
       expect(await append(engine, id, 'next')).toMatchObject({ id: 1n, depth: 0 });
