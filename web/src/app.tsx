@@ -90,9 +90,9 @@ function Place({ at }: { at: View }): JSX.Element {
     case 'chat':
       return <ChatView {...at} />;
     case 'workflow':
-      return <WorkflowView thread={at.thread} />;
+      return <WorkflowView {...at} />;
     case 'session':
-      return <SessionView session={at.session} />;
+      return <SessionView {...at} />;
     case 'queue':
       return <QueueView queue={at.queue} />;
     case 'search':

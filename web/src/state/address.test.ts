@@ -23,6 +23,8 @@ const view: fc.Arbitrary<View> = fc.oneof(
   fc.record({ at: fc.constant('chat' as const), chat: word }),
   fc.record({ at: fc.constant('chat' as const), chat: word, message: word }),
   fc.record({ at: fc.constant('workflow' as const), thread: word }),
+  fc.record({ at: fc.constant('workflow' as const), thread: word, step: word }),
+  fc.record({ at: fc.constant('session' as const), session: word, entry: word }),
   fc.record({ at: fc.constant('session' as const), session: word }),
   fc.record({ at: fc.constant('queue' as const), queue: word }),
   fc.record({ at: fc.constant('search' as const), query: fc.string() }),

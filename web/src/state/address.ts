@@ -17,8 +17,18 @@ export type View =
       readonly message?: string;
       readonly query?: string;
     }
-  | { readonly at: 'workflow'; readonly thread: string }
-  | { readonly at: 'session'; readonly session: string }
+  | {
+      readonly at: 'workflow';
+      readonly thread: string;
+      readonly step?: string;
+      readonly query?: string;
+    }
+  | {
+      readonly at: 'session';
+      readonly session: string;
+      readonly entry?: string;
+      readonly query?: string;
+    }
   | { readonly at: 'queue'; readonly queue: string }
   | { readonly at: 'search'; readonly query: string }
   | { readonly at: 'store' }
@@ -55,9 +65,13 @@ export function parseAddress(path: string, search = ''): View {
       ...(third === 'm' && fourth && { message: fourth, ...query }),
     };
   }
+  if (first === 'w' && (third === undefined || third === 's')) {
+    return { at: 'workflow', thread: second, ...(fourth && { step: fourth, ...query }) };
+  }
+  if (first === 's' && (third === undefined || third === 'e')) {
+    return { at: 'session', session: second, ...(fourth && { entry: fourth, ...query }) };
+  }
   if (third !== undefined) return nowhere;
-  if (first === 'w') return { at: 'workflow', thread: second };
-  if (first === 's') return { at: 'session', session: second };
   if (first === 'q') return { at: 'queue', queue: second };
   const [, left, right] = /^(\d{1,16})\.\.(\d{1,16})$/.exec(second) ?? [];
   if (first === 'compare' && left !== undefined && right !== undefined) {
@@ -82,9 +96,11 @@ export function addressOf(view: View): string {
       if (view.message === undefined) return `/chat/${e(view.chat)}`;
       return `/chat/${e(view.chat)}/m/${e(view.message)}${searchOf(view)}`;
     case 'workflow':
-      return `/w/${e(view.thread)}`;
+      if (view.step === undefined) return `/w/${e(view.thread)}`;
+      return `/w/${e(view.thread)}/s/${e(view.step)}${searchOf(view)}`;
     case 'session':
-      return `/s/${e(view.session)}`;
+      if (view.entry === undefined) return `/s/${e(view.session)}`;
+      return `/s/${e(view.session)}/e/${e(view.entry)}${searchOf(view)}`;
     case 'queue':
       return `/q/${e(view.queue)}`;
     case 'search':

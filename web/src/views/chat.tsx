@@ -1,16 +1,19 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answers } from '../api/answers.ts';
 import { ask } from '../api/http.ts';
 import { attempt, Empty, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { Found } from '../parts/found.tsx';
+import { LongList } from '../parts/long-list.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { SPEAKERS } from '../parts/turn-card.tsx';
+import type { VListHandle } from '../parts/virtual-list.tsx';
 import { toRole } from '../shapes/shown.ts';
 import { go, say, scope, useTitle } from '../state/app.ts';
 import { count, exactTime, visible } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
-import { useStream } from '../state/stream.ts';
+import { usePaged } from '../state/paged.ts';
+import { useNews } from '../state/stream.ts';
 
 type Message = Answers['listMessages']['messages'][number];
 
@@ -20,7 +23,12 @@ interface Question {
   readonly options?: readonly string[];
 }
 
-const PAGE = 100;
+const idOf = ({ id }: Message): string => id;
+
+function placeOf(messages: readonly Message[], id: string | undefined): number | undefined {
+  const at = messages.findIndex((message) => message.id === id);
+  return at === -1 ? undefined : at;
+}
 
 /** The messages of a chat, its open questions, and its branches. */
 export function ChatView({
@@ -33,89 +41,122 @@ export function ChatView({
   /** The search that led to the message. */
   query?: string;
 }): JSX.Element {
-  const [limit, setLimit] = useState(PAGE);
   const [branch, setBranch] = useState<string>();
   const info = useLoad(`chat ${chat}`, (signal) => ask('getChat', { id: chat }, { signal }));
-  const page = useLoad(`messages ${chat} ${branch ?? ''} ${limit}`, (signal) =>
-    ask('listMessages', { id: chat, limit, ...(branch !== undefined && { branch }) }, { signal }),
+  const paged = usePaged(
+    {
+      key: `messages ${chat} ${branch ?? ''}`,
+      idOf,
+      read: async ({ before, limit }, signal) => {
+        const given = { id: chat, limit, before, branch };
+        const { messages, before: cursor } = await ask('listMessages', given, { signal });
+        return { items: messages, cursor };
+      },
+    },
+    message,
   );
-  useStream(`chat ${chat}`, 'followChat', { id: chat }, ({ event }) => {
-    if (event === 'behind') return;
-    page.again();
+  const { items: messages, isLoaded } = paged;
+  const list = useRef<VListHandle>(null);
+  // From the event that the chat had when it was first read; what came since then is read once more below.
+  const events = info.value?.events;
+  const watched = events === undefined ? undefined : { id: chat, after: events };
+  useNews(`chat ${chat}`, 'followChat', watched, () => {
+    paged.renew();
     info.again();
   });
-  useTitle(info.value?.title);
-  const messages = page.value?.messages ?? [];
   useEffect(() => {
-    if (message === undefined) return;
-    document.querySelector(`#message-${CSS.escape(message)}`)?.scrollIntoView({ block: 'center' });
-  }, [message, page.value === undefined]);
-  if (info.error !== undefined) return <Trouble error={info.error} again={info.again} />;
-  const branches = (info.value?.branches ?? []) as unknown as readonly { id: string }[];
+    if (isLoaded && events !== undefined) paged.renew();
+  }, [isLoaded, events === undefined]);
+  useTitle(info.value?.title);
+  const problem = info.error ?? paged.error;
+  if (problem !== undefined) return <Trouble error={problem} again={paged.again} />;
   const open = (info.value?.clarification as { open?: { questions: Question[] } } | undefined)
     ?.open;
   return (
     <>
       <main class="thread" aria-label="Chat">
-        <div class="turns still">
-          {page.value?.before !== undefined && (
-            <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
-              Older messages
-            </button>
-          )}
-          {page.value === undefined ? (
-            <Skeleton rows={6} />
-          ) : messages.length === 0 ? (
-            <Empty title="Nothing was said here yet." command={`quipu chat send ${chat} hello`} />
-          ) : (
-            messages.map((one) => (
+        {!isLoaded ? (
+          <Skeleton rows={6} />
+        ) : messages.length === 0 && open === undefined ? (
+          <Empty title="Nothing was said here yet." command={`quipu chat send ${chat} hello`} />
+        ) : (
+          <LongList
+            place={`${chat}/${branch ?? ''}/${message ?? ''}`}
+            items={messages}
+            at={placeOf(messages, message)}
+            tail={open}
+            end={messages.at(-1)?.id}
+            hasNewer={paged.hasNewer}
+            shift={paged.atTop}
+            older={paged.older}
+            newer={paged.newer}
+            handle={list}
+          >
+            {messages.map((one) => (
               <MessageCard
                 key={one.id}
                 {...{ chat, query }}
                 message={one}
                 isChosen={one.id === message}
               />
-            ))
-          )}
-          {open !== undefined && <OpenQuestions chat={chat} questions={open.questions} />}
-        </div>
+            ))}
+            {open !== undefined && !paged.hasNewer && (
+              <OpenQuestions key="open" chat={chat} questions={open.questions} />
+            )}
+          </LongList>
+        )}
       </main>
-      <aside class="look" aria-label="Details">
-        {info.value !== undefined && (
-          <section>
-            <h2>Chat</h2>
-            <KeyValues
-              rows={[
-                ['title', visible(info.value.title)],
-                ['messages', count(info.value.messages)],
-                ['events', count(info.value.events)],
-                ['created', exactTime(Date.parse(info.value.createdAt))],
-                info.value.pinned ? ['pinned', 'yes'] : undefined,
-                info.value.archivedAt === undefined ? undefined : ['archived', 'yes'],
-              ]}
-            />
-          </section>
-        )}
-        {branches.length > 1 && (
-          <section>
-            <h2>Branches</h2>
-            <ul class="branches">
-              {branches.map(({ id }) => (
-                <li key={id}>
-                  <button
-                    type="button"
-                    aria-pressed={id === branch}
-                    onClick={() => setBranch(id === branch ? undefined : id)}
-                  >
-                    {visible(id)}
-                  </button>
-                </li>
-              ))}
-            </ul>
-          </section>
-        )}
-      </aside>
+      <ChatDetails info={info.value} branch={branch} onBranch={setBranch} />
     </>
+  );
+}
+
+function ChatDetails({
+  info,
+  branch,
+  onBranch,
+}: {
+  info: Answers['getChat'] | undefined;
+  branch: string | undefined;
+  onBranch: (branch: string | undefined) => void;
+}): JSX.Element {
+  const branches = (info?.branches ?? []) as unknown as readonly { id: string }[];
+  return (
+    <aside class="look" aria-label="Details">
+      {info !== undefined && (
+        <section>
+          <h2>Chat</h2>
+          <KeyValues
+            rows={[
+              ['title', visible(info.title)],
+              ['messages', count(info.messages)],
+              ['events', count(info.events)],
+              ['created', exactTime(Date.parse(info.createdAt))],
+              info.pinned ? ['pinned', 'yes'] : undefined,
+              info.archivedAt === undefined ? undefined : ['archived', 'yes'],
+            ]}
+          />
+        </section>
+      )}
+      {branches.length > 1 && (
+        <section>
+          <h2>Branches</h2>
+          <ul class="branches">
+            {branches.map(({ id }) => (
+              <li key={id}>
+                <button
+                  type="button"
+                  aria-pressed={id === branch}
+                  onClick={() => onBranch(id === branch ? undefined : id)}
+                >
+                  {visible(id)}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </aside>
   );
 }
 

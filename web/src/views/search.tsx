@@ -231,6 +231,8 @@ function Marked({ snippet }: { snippet: Hit['snippet'] }): JSX.Element {
 function viewOfHit({ kind, thread, id }: Hit, query: string): View {
   if (kind === 'context') return { at: 'context', context: thread, turn: id, query };
   if (kind === 'chat') return { at: 'chat', chat: thread, message: id, query };
+  if (kind === 'session') return { at: 'session', session: thread, entry: id, query };
+  if (kind === 'workflow') return { at: 'workflow', thread, step: id, query };
   // An artifact belongs to its session.
   return viewOf({ kind: kind === 'artifact' ? 'session' : kind, id: thread });
 }

@@ -1,16 +1,20 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { ask } from '../api/http.ts';
 import { Empty, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { Blocks } from '../parts/blocks.tsx';
+import { Found } from '../parts/found.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
+import { LongList } from '../parts/long-list.tsx';
 import { isToolTurn, speakerOf } from '../parts/turn-card.tsx';
-import { pairCalls } from '../shapes/pair-calls.ts';
+import type { VListHandle } from '../parts/virtual-list.tsx';
+import { pairCalls, type Knot } from '../shapes/pair-calls.ts';
 import { showPayload } from '../shapes/show-turn.ts';
 import { textOf } from '../shapes/shown.ts';
 import { useTitle } from '../state/app.ts';
 import { bytes, count, exactTime, shortHash, visible } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
+import { usePaged } from '../state/paged.ts';
 
 interface Entry {
   readonly type: string;
@@ -18,75 +22,84 @@ interface Entry {
   readonly timestamp?: string | number;
 }
 
-const PAGE = 200;
+type EntryKnot = Knot<{ id: string; entry: Entry }>;
+
+/** Entries without an id are named by their time. */
+const idOf = ({ id, timestamp, type }: Entry): string => id ?? `${type} ${timestamp ?? ''}`;
 
 /** The entries of a session of a coding agent. References to pictures stay references until they are drawn. */
-export function SessionView({ session }: { session: string }): JSX.Element {
-  const [last, setLast] = useState(PAGE);
+export function SessionView({
+  session,
+  entry: asked,
+  query,
+}: {
+  session: string;
+  entry?: string;
+  /** The search that led to the entry. */
+  query?: string;
+}): JSX.Element {
   const [chosen, setChosen] = useState<Entry>();
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
+  const list = useRef<VListHandle>(null);
   const info = useLoad(`session ${session}`, (signal) =>
     ask('getSession', { id: session }, { signal }),
   );
-  const page = useLoad(`entries ${session} ${last}`, (signal) =>
-    ask('readEntries', { id: session, last, hydrate: false }, { signal }),
+  const paged = usePaged<Entry>(
+    {
+      key: `entries ${session}`,
+      idOf,
+      read: async ({ before, limit }, signal) => {
+        const given = { id: session, last: limit, before, hydrate: false };
+        const { entries, cursor, ...more } = await ask('readEntries', given, { signal });
+        setWarnings((more as { warnings?: readonly string[] }).warnings ?? []);
+        return { items: entries as unknown as Entry[], cursor };
+      },
+    },
+    asked,
   );
-  const entries = useMemo(
-    () => (page.value?.entries ?? []).map((entry) => entry as Entry),
-    [page.value],
-  );
-  const knots = useMemo(
-    () =>
-      pairCalls(
-        entries.map((entry, at) => ({
-          turn: { id: entry.id ?? String(at), entry },
-          shown: showPayload(entry, entry.type),
-          at: timeOf(entry) || 0,
-          isReadable: true,
-        })),
-      ),
-    [entries],
-  );
-  if (info.error !== undefined) return <Trouble error={info.error} again={info.again} />;
-  const warnings = (page.value as { warnings?: readonly string[] } | undefined)?.warnings ?? [];
+  const { items: entries, isLoaded } = paged;
+  const knots = useMemo(() => toKnots(entries), [entries]);
+  const problem = info.error ?? paged.error;
+  if (problem !== undefined) return <Trouble error={problem} again={paged.again} />;
+  const isAsked = ({ turn, more }: EntryKnot): boolean =>
+    [turn, ...more].some(({ id }) => id === asked);
+  const at = knots.findIndex(isAsked);
   return (
     <>
       <main class="thread" aria-label="Session">
-        <div class="turns still">
-          {page.value?.cursor !== undefined && (
-            <button type="button" class="more" onClick={() => setLast(Math.min(last + PAGE, 1000))}>
-              Older entries
-            </button>
-          )}
-          {page.value === undefined ? (
-            <Skeleton rows={6} />
-          ) : entries.length === 0 ? (
-            <Empty title="This session has no entries yet." />
-          ) : (
-            knots.map(({ turn: { id, entry }, shown, more, answers }) => (
-              <article
-                key={id}
-                class={`turn ${isToolTurn(shown) ? 'tool' : ''} ${
-                  chosen !== undefined && [entry, ...more.map((one) => one.entry)].includes(chosen)
-                    ? 'on'
-                    : ''
-                }`}
-                onClick={() => setChosen(entry)}
-              >
-                <i class="knot" />
-                <div class="said">
-                  <header>
-                    <b>{speakerOf(shown, entry.type)}</b>
-                    {shown.model !== undefined && <span>{visible(shown.model)}</span>}
-                    <span class="at">
-                      <Time at={timeOf(entry)} />
-                    </span>
-                  </header>
-                  <Blocks blocks={shown.blocks} answers={answers} />
-                </div>
-              </article>
-            ))
-          )}
-        </div>
+        {!isLoaded ? (
+          <Skeleton rows={6} />
+        ) : entries.length === 0 ? (
+          <Empty title="This session has no entries yet." />
+        ) : (
+          <LongList
+            place={`${session}/${asked ?? ''}`}
+            items={knots}
+            at={at === -1 ? undefined : at}
+            end={knots.at(-1)?.turn.id}
+            hasNewer={paged.hasNewer}
+            shift={paged.atTop}
+            older={paged.older}
+            newer={paged.newer}
+            handle={list}
+          >
+            {knots.map((knot) => {
+              const { turn, more } = knot;
+              const isChosen =
+                chosen === undefined
+                  ? isAsked(knot)
+                  : [turn, ...more].some(({ entry }) => entry === chosen);
+              return (
+                <EntryCard
+                  key={turn.id}
+                  {...{ knot, isChosen }}
+                  query={isAsked(knot) ? query : undefined}
+                  onChoose={() => setChosen(turn.entry)}
+                />
+              );
+            })}
+          </LongList>
+        )}
       </main>
       <aside class="look" aria-label="Details">
         <h2>Session</h2>
@@ -104,6 +117,52 @@ export function SessionView({ session }: { session: string }): JSX.Element {
         )}
       </aside>
     </>
+  );
+}
+
+function toKnots(entries: readonly Entry[]): readonly EntryKnot[] {
+  return pairCalls(
+    entries.map((entry) => ({
+      turn: { id: idOf(entry), entry },
+      shown: showPayload(entry, entry.type),
+      at: timeOf(entry) || 0,
+      isReadable: true,
+    })),
+  );
+}
+
+function EntryCard({
+  knot,
+  isChosen,
+  query,
+  onChoose,
+}: {
+  knot: EntryKnot;
+  isChosen: boolean;
+  query: string | undefined;
+  onChoose: () => void;
+}): JSX.Element {
+  const { shown, answers } = knot;
+  const { entry } = knot.turn;
+  return (
+    <article
+      class={`turn ${isToolTurn(shown) ? 'tool' : ''} ${isChosen ? 'on' : ''}`}
+      onClick={onChoose}
+    >
+      <i class="knot" />
+      <div class="said">
+        <header>
+          <b>{speakerOf(shown, entry.type)}</b>
+          {shown.model !== undefined && <span>{visible(shown.model)}</span>}
+          <span class="at">
+            <Time at={timeOf(entry)} />
+          </span>
+        </header>
+        <Found query={query}>
+          <Blocks blocks={shown.blocks} answers={answers} />
+        </Found>
+      </div>
+    </article>
   );
 }
 

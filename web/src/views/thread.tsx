@@ -5,7 +5,8 @@ import { Empty, Go, laneColour, Skeleton, Trouble } from '../parts/basics.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import type { SameBytes } from '../parts/blocks.tsx';
 import { toKnots, TurnCard } from '../parts/turn-card.tsx';
-import { VirtualList, type VListHandle } from '../parts/virtual-list.tsx';
+import { LongList } from '../parts/long-list.tsx';
+import type { VListHandle } from '../parts/virtual-list.tsx';
 import type { Knot } from '../shapes/pair-calls.ts';
 import { go, onStoreEvent, useTitle } from '../state/app.ts';
 import { plural, visible } from '../state/format.ts';
@@ -85,9 +86,6 @@ function Turns({ context, turn, query, thread, tree, chosen, onChoose }: TurnsGi
   const { window, writing, isLoaded } = thread;
   const { turns } = window;
   const list = useRef<VListHandle>(null);
-  const isAtEnd = useRef(turn === undefined);
-  const placed = useRef('');
-  const scrolled = useRef<{ offset: number; end: string | undefined }>({ offset: 0, end: '' });
   const knots = useMemo(() => toKnots(turns), [turns]);
   const sameBytes = useSameBytes(turns);
   const forks = useForks(tree);
@@ -98,16 +96,6 @@ function Turns({ context, turn, query, thread, tree, chosen, onChoose }: TurnsGi
   useEffect(() => {
     chosenTurn.value = chosen;
   }, [chosen]);
-  useEffect(() => {
-    if (!isLoaded || turns.length === 0) return;
-    const key = `${context}/${turn ?? ''}`;
-    const isNew = placed.current !== key;
-    placed.current = key;
-    if (isNew) isAtEnd.current = turn === undefined;
-    const at = turn === undefined ? -1 : knots.findIndex((knot) => isIn(knot, turn));
-    if (isNew && at !== -1) list.current?.scrollToIndex(at, { align: 'center' });
-    else if (isAtEnd.current) list.current?.scrollToIndex(knots.length, { align: 'end' });
-  }, [isLoaded, turns, writing]);
   if (!isLoaded) return <Skeleton rows={8} />;
   if (turns.length === 0 && writing === undefined) {
     return (
@@ -117,21 +105,20 @@ function Turns({ context, turn, query, thread, tree, chosen, onChoose }: TurnsGi
       />
     );
   }
-  const onScroll = (offset: number): void => {
-    const handle = list.current;
-    if (handle === null) return;
-    const isNear = offset + handle.viewportSize > handle.scrollSize - 60 && !hasNewer(window);
-    // New turns move the end away before the list is scrolled to it. Only a reader leaves the end by going up.
-    const end = turns.at(-1)?.id;
-    const isReader = end === scrolled.current.end && offset < scrolled.current.offset;
-    if (isNear) isAtEnd.current = true;
-    else if (isReader || hasNewer(window)) isAtEnd.current = false;
-    scrolled.current = { offset, end };
-    if (offset < 800) thread.older();
-    if (offset + handle.viewportSize > handle.scrollSize - 800) thread.newer();
-  };
+  const at = turn === undefined ? -1 : knots.findIndex((knot) => isIn(knot, turn));
   return (
-    <VirtualList handle={list} class="turns" shift={window.atTop} onScroll={onScroll} tabIndex={0}>
+    <LongList
+      place={`${context}/${turn ?? ''}`}
+      items={knots}
+      at={at === -1 ? undefined : at}
+      tail={writing}
+      end={turns.at(-1)?.id}
+      hasNewer={hasNewer(window)}
+      shift={window.atTop}
+      older={thread.older}
+      newer={thread.newer}
+      handle={list}
+    >
       {knots.map((knot) => (
         <KnotWithForks
           key={knot.turn.id}
@@ -162,7 +149,7 @@ function Turns({ context, turn, query, thread, tree, chosen, onChoose }: TurnsGi
           <Go to={{ at: 'context', context }}>Jump to the newest turn</Go>
         </p>
       )}
-    </VirtualList>
+    </LongList>
   );
 }
 

@@ -1,16 +1,20 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answers } from '../api/answers.ts';
 import { ask } from '../api/http.ts';
 import { attempt, Empty, Go, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { BlobFold } from '../parts/blob-fold.tsx';
 import { Fold } from '../parts/blocks.tsx';
+import { Found } from '../parts/found.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
+import { LongList } from '../parts/long-list.tsx';
 import { Markdown } from '../parts/markdown.tsx';
+import type { VListHandle } from '../parts/virtual-list.tsx';
 import { go, say, scope, useTitle } from '../state/app.ts';
 import { count, exactTime, firstLine, plural, shortHash, visible } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
-import { useStream } from '../state/stream.ts';
+import { usePaged, type Paged } from '../state/paged.ts';
+import { useNews } from '../state/stream.ts';
 
 interface Step {
   readonly hash: string;
@@ -23,73 +27,66 @@ interface Step {
   readonly childThread?: string;
 }
 
-const STEPS = 200;
-const STEPS_MAX = 1000;
 const REFS_SHOWN = 20;
 
 type Run = Answers['listThreads']['items'][number];
 
+const idOf = ({ hash }: Step): string => hash;
+
 /** A workflow thread step by step: role, state, references, live. */
-export function WorkflowView({ thread }: { thread: string }): JSX.Element {
+export function WorkflowView({
+  thread,
+  step: asked,
+  query,
+}: {
+  thread: string;
+  step?: string;
+  /** The search that led to the step. */
+  query?: string;
+}): JSX.Element {
   const info = useLoad(`workflow ${thread}`, (signal) =>
     ask('getThread', { id: thread }, { signal }),
   );
   const start = useLoad(`start ${thread}`, (signal) =>
     ask('getThreadContext', { id: thread }, { signal }),
   );
-  const [limit, setLimit] = useState(STEPS);
-  const steps = useLoad(`steps ${thread} ${limit}`, (signal) =>
-    ask('listSteps', { id: thread, limit }, { signal }),
+  const paged = usePaged<Step>(
+    {
+      key: `steps ${thread}`,
+      idOf,
+      read: async ({ before, limit }, signal) => {
+        const { steps, cursor } = await ask('listSteps', { id: thread, limit, before }, { signal });
+        return { items: steps as readonly Step[], cursor };
+      },
+    },
+    asked,
   );
-  const [chosen, setChosen] = useState<string>();
-  useStream(`workflow ${thread}`, 'followThread', { id: thread }, () => {
-    steps.again();
+  const [chosen, setChosen] = useState<string | undefined>(asked);
+  useEffect(() => setChosen(asked), [thread, asked]);
+  const after = paged.items.at(-1)?.hash;
+  const watched = paged.isLoaded ? { id: thread, after } : undefined;
+  useNews(`workflow ${thread}`, 'followThread', watched, () => {
+    paged.renew();
     info.again();
   });
   useTitle(start.value?.start.name);
-  if (info.error !== undefined) return <Trouble error={info.error} again={info.again} />;
-  const list = (steps.value?.steps ?? []) as readonly Step[];
-  const prompt = start.value?.start;
+  const problem = info.error ?? paged.error;
+  if (problem !== undefined) return <Trouble error={problem} again={paged.again} />;
+  const { items: list } = paged;
   const current = list.find(({ hash }) => hash === chosen) ?? list.at(-1);
-  const isActive = info.value?.state === 'active';
   return (
     <>
       <main class="thread" aria-label="Workflow">
-        <div class="turns still">
-          {prompt !== undefined && (
-            <article class="turn">
-              <i class="knot" />
-              <div class="said">
-                <header>
-                  <b>{visible(prompt.name)}</b>
-                  <span>{plural(prompt.maxRounds, 'round')} at most</span>
-                </header>
-                <Markdown text={prompt.prompt} />
-              </div>
-            </article>
-          )}
-          {steps.value?.cursor !== undefined && limit < STEPS_MAX && (
-            <button type="button" class="more" onClick={() => setLimit(STEPS_MAX)}>
-              Older steps
-            </button>
-          )}
-          {steps.value === undefined ? (
-            <Skeleton rows={5} />
-          ) : (
-            list.map((step) => (
-              <StepCard
-                key={step.hash}
-                step={step}
-                isChosen={step.hash === chosen}
-                onChoose={() => setChosen(step.hash)}
-              />
-            ))
-          )}
-          {isActive && <Awaiting isFirst={list.length === 0} />}
-          {steps.value !== undefined && list.length === 0 && !isActive && (
-            <Empty title="No step was recorded yet." />
-          )}
-        </div>
+        {paged.isLoaded ? (
+          <Steps
+            {...{ thread, paged, asked, query, chosen }}
+            prompt={start.value?.start}
+            isActive={info.value?.state === 'active'}
+            onChoose={setChosen}
+          />
+        ) : (
+          <Skeleton rows={5} />
+        )}
       </main>
       <aside class="look" aria-label="Details">
         {current !== undefined && <StepFacts thread={thread} step={current} />}
@@ -103,7 +100,6 @@ export function WorkflowView({ thread }: { thread: string }): JSX.Element {
                   info.value.returnCode === undefined
                     ? undefined
                     : ['return code', <code>{info.value.returnCode}</code>],
-                  ['steps', count(list.length)],
                   ['updated', exactTime(info.value.updatedAt)],
                   ['thread', <code title={thread}>{shortHash(thread)}</code>],
                   ['bundle', <code title={info.value.bundle}>{shortHash(info.value.bundle)}</code>],
@@ -115,6 +111,68 @@ export function WorkflowView({ thread }: { thread: string }): JSX.Element {
         )}
       </aside>
     </>
+  );
+}
+
+interface StepsGiven {
+  readonly thread: string;
+  readonly paged: Paged<Step>;
+  readonly prompt: Answers['getThreadContext']['start'] | undefined;
+  readonly isActive: boolean;
+  readonly asked: string | undefined;
+  readonly query: string | undefined;
+  readonly chosen: string | undefined;
+  readonly onChoose: (hash: string) => void;
+}
+
+/** The prompt, then the steps, then what is under way. */
+function Steps(given: StepsGiven): JSX.Element {
+  const { thread, paged, prompt, isActive, asked, query, chosen, onChoose } = given;
+  const { items: list, hasOlder, hasNewer } = paged;
+  const handle = useRef<VListHandle>(null);
+  const hasPrompt = prompt !== undefined && !hasOlder;
+  const at = list.findIndex(({ hash }) => hash === asked);
+  if (list.length === 0 && !hasPrompt) return <Empty title="No step was recorded yet." />;
+  return (
+    <LongList
+      place={`${thread}/${asked ?? ''}`}
+      items={list}
+      at={at === -1 ? undefined : at + Number(hasPrompt)}
+      tail={`${isActive} ${hasPrompt}`}
+      end={list.at(-1)?.hash}
+      hasNewer={hasNewer}
+      shift={paged.atTop}
+      older={paged.older}
+      newer={paged.newer}
+      handle={handle}
+    >
+      {hasPrompt && <Prompt key="prompt" prompt={prompt} />}
+      {list.map((step) => (
+        <StepCard
+          key={step.hash}
+          step={step}
+          isChosen={step.hash === chosen}
+          query={step.hash === asked ? query : undefined}
+          onChoose={() => onChoose(step.hash)}
+        />
+      ))}
+      {isActive && !hasNewer && <Awaiting key="awaiting" isFirst={list.length === 0} />}
+    </LongList>
+  );
+}
+
+function Prompt({ prompt }: { prompt: NonNullable<StepsGiven['prompt']> }): JSX.Element {
+  return (
+    <article class="turn">
+      <i class="knot" />
+      <div class="said">
+        <header>
+          <b>{visible(prompt.name)}</b>
+          <span>{plural(prompt.maxRounds, 'round')} at most</span>
+        </header>
+        <Markdown text={prompt.prompt} />
+      </div>
+    </article>
   );
 }
 
@@ -180,10 +238,12 @@ function Runs({ bundle, current }: { bundle: string; current: string }): JSX.Ele
 function StepCard({
   step,
   isChosen,
+  query,
   onChoose,
 }: {
   step: Step;
   isChosen: boolean;
+  query: string | undefined;
   onChoose: () => void;
 }): JSX.Element {
   const isEnd = step.role === '__end__';
@@ -199,12 +259,14 @@ function StepCard({
             <Time at={step.timestamp} />
           </span>
         </header>
-        {step.content !== undefined && <Markdown text={step.content} />}
-        {Object.keys(step.meta).length > 0 && (
-          <Fold label="State" detail={firstLine(JSON.stringify(step.meta), 80)}>
-            <JsonTree value={step.meta} />
-          </Fold>
-        )}
+        <Found query={query}>
+          {step.content !== undefined && <Markdown text={step.content} />}
+          {Object.keys(step.meta).length > 0 && (
+            <Fold label="State" detail={firstLine(JSON.stringify(step.meta), 80)}>
+              <JsonTree value={step.meta} />
+            </Fold>
+          )}
+        </Found>
         {refs.slice(0, REFS_SHOWN).map((ref) => (
           <BlobFold key={ref} hash={ref} />
         ))}
