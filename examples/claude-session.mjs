@@ -1,47 +1,35 @@
-// A session of the Claude Agent SDK in a store. End the process at any moment and start it again: it goes on after the
-// last entry that was stored. Run it with the folder of a store: node examples/claude-session.mjs ./.quipu
+// An agent of the Claude Agent SDK whose session is in a store. End its process at any moment and start it again: the
+// agent resumes the session from the store. Run it with the folder of a store:
+// node examples/claude-session.mjs ./.quipu
 //
-// The SDK calls a session store like this by itself: query({ prompt, options: { sessionStore } }). Here a script stands
-// in for the model, so that no key is needed.
-import { setTimeout as sleep } from 'node:timers/promises';
-import { getSessionMessages } from '@anthropic-ai/claude-agent-sdk';
+// A program leaves `pathToClaudeCodeExecutable` out. Here a script stands in for Claude Code, so that no key is needed.
+import { fileURLToPath } from 'node:url';
+import { getSessionMessages, query } from '@anthropic-ai/claude-agent-sdk';
 import { openStore } from 'quipudb';
 import { QuipuSessionStore } from 'quipudb/claude-agent';
 
 const store = await openStore(process.argv[2] ?? './.quipu');
 const sessionStore = new QuipuSessionStore(store);
 const sessionId = '3b0f4c0e-0c5e-4d49-9f0a-5f2d3c1b7a10';
-const dir = '/report';
-const key = { projectKey: '-report', sessionId };
+const cwd = process.cwd();
+const pathToClaudeCodeExecutable = fileURLToPath(new URL('./scripted-claude.mjs', import.meta.url));
 
-/** In the place of a model. */
-async function think(messages) {
-  await sleep(100);
-  return `finding ${messages.length}`;
+const textOf = ({ content }) => (typeof content === 'string' ? content : content[0].text);
+
+let messages = await getSessionMessages(sessionId, { dir: cwd, sessionStore });
+while (messages.filter(({ type }) => type === 'assistant').length < 5) {
+  const isNew = messages.length === 0;
+  const session = isNew ? { sessionId } : { resume: sessionId };
+  const options = { sessionStore, cwd, pathToClaudeCodeExecutable, ...session };
+  for await (const { type, message } of query({
+    prompt: isNew ? 'Write a report.' : 'Go on.',
+    options,
+  })) {
+    if (type === 'assistant') console.log(textOf(message));
+  }
+  messages = await getSessionMessages(sessionId, { dir: cwd, sessionStore });
 }
 
-const entryOf = (role, text, number, parentUuid) => ({
-  type: role,
-  uuid: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
-  parentUuid,
-  sessionId,
-  timestamp: new Date().toISOString(),
-  message: { role, content: text },
-});
-
-let entries = (await sessionStore.load(key)) ?? [];
-if (entries.length === 0) {
-  entries = [entryOf('user', 'Write a report.', 0, null)];
-  await sessionStore.append(key, entries);
-}
-while (entries.length < 6) {
-  const answer = await think(entries);
-  console.log(answer);
-  const entry = entryOf('assistant', answer, entries.length, entries.at(-1).uuid);
-  await sessionStore.append(key, [entry]);
-  entries.push(entry);
-}
-
-const messages = await getSessionMessages(sessionId, { dir, sessionStore });
-console.log(messages.map(({ message }) => message.content).join(', '));
+const texts = messages.map(({ message }) => textOf(message));
+console.log(texts.filter((text) => text !== 'Go on.').join(', '));
 await store.close();

@@ -6,6 +6,7 @@ import {
   getSessionMessages,
   importSessionToStore,
   listSessions,
+  query,
   renameSession,
   tagSession,
 } from '@anthropic-ai/claude-agent-sdk';
@@ -18,6 +19,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { QuipuSessionStore } from '../../src/adapters/claude-agent.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { projectPath } from '../support/project.ts';
 
 const KEY = { projectKey: 'my/project', sessionId: randomUUID() };
 
@@ -158,6 +160,47 @@ async function useSdk(
     gone: await getSessionMessages(sessionId, at),
   };
 }
+
+/** Runs `query` with a program that answers from a script. Returns what it said. */
+async function ask(
+  sessionStore: SessionStore,
+  prompt: string,
+  session: { cwd: string; sessionId?: string; resume?: string },
+): Promise<string[]> {
+  const said: string[] = [];
+  const pathToClaudeCodeExecutable = projectPath('examples/scripted-claude.mjs');
+  const options = { ...session, sessionStore, pathToClaudeCodeExecutable };
+  for await (const message of query({ prompt, options })) {
+    if (message.type === 'system') said.push(message.subtype);
+    if (message.type === 'result' && message.subtype === 'success') said.push(message.result);
+  }
+  return said;
+}
+
+describe('query of the Claude Agent SDK', () => {
+  it('mirrors its transcript, and resumes it on a machine that has only the store', async () => {
+    const { folder, store, sessions } = await setUp();
+    const cwd = join(folder, 'work');
+    mkdirSync(cwd);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const sessionId = randomUUID();
+    const kept: unknown[] = [];
+    for (const [first, second] of [
+      [new InMemorySessionStore()],
+      [sessions, new QuipuSessionStore(store)],
+    ] as const) {
+      vi.stubEnv('CLAUDE_CONFIG_DIR', mkdtempSync(join(folder, 'first-')));
+      expect(await ask(first, 'Write a report.', { cwd, sessionId })).toEqual(['finding 1']);
+      vi.stubEnv('CLAUDE_CONFIG_DIR', mkdtempSync(join(folder, 'second-')));
+      const other = second ?? first;
+      expect(await ask(other, 'Go on.', { cwd, resume: sessionId })).toEqual(['finding 2']);
+      const messages = await getSessionMessages(sessionId, { dir: cwd, sessionStore: other });
+      kept.push(messages.map(({ type, message }) => ({ type, message })));
+    }
+    expect(kept[1]).toHaveLength(4);
+    expect(kept[1]).toEqual(kept[0]);
+  });
+});
 
 describe('the functions of the Claude Agent SDK', () => {
   it('give the same answers as with the store of the SDK in memory', async () => {
