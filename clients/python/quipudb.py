@@ -38,9 +38,9 @@ from typing import Tuple, Type, TypeVar, Union
 __all__ = [
     "BlobDetails", "BlobInfo", "Blobs", "Chat", "Chats", "ClosedError", "Context", "ContextPage", "Contexts",
     "CorruptError", "DiskFullError", "ExistsError", "ForbiddenError", "HeadMovedError", "IdempotencyConflictError",
-    "InvalidError", "LockedError", "MovedHead", "NotFoundError", "OpenTurn", "Patch", "Queue", "QueueEvent", "Queues",
-    "QuipuError", "ReadOnlyError", "StorageError", "Store", "StoreEvent", "TimedOutError", "TooLargeError", "Turn",
-    "TurnPage", "UnauthorizedError", "UnavailableError", "UnsupportedError", "connect_store", "is_outcome_unknown",
+    "InvalidError", "LockedError", "MessageStream", "MovedHead", "NotFoundError", "OpenTurn", "Patch", "Queue", "QueueEvent", "Queues",
+    "QuipuError", "ReadOnlyError", "Session", "Sessions", "StorageError", "Store", "StoreEvent", "TimedOutError", "TooLargeError", "Turn",
+    "TurnPage", "UnauthorizedError", "UnavailableError", "UnsupportedError", "Workflows", "connect_store", "is_outcome_unknown",
 ]
 
 T = TypeVar("T")
@@ -353,6 +353,8 @@ class Store:
         self.blobs = Blobs(asker)
         self.chats = Chats(asker)
         self.queues = Queues(asker)
+        self.sessions = Sessions(asker)
+        self.workflows = Workflows(asker)
 
     def search(
         self,
@@ -930,6 +932,30 @@ class Chat:
         query = {"text": text, "branch": branch, "before": before, "limit": limit}
         return self._asker.json("GET", f"{self._path}/search", query=query)
 
+    def stream(self, message: Mapping[str, Any]) -> MessageStream:
+        """Begins a message that comes in pieces: ``{"role": …}``, with ``branch``, ``id`` and ``model`` if known.
+
+        Nothing is written before the first text. With an ``id`` that is taken it is EXISTS.
+        """
+        unknown = set(message) - {"role", "branch", "id", "model"}
+        if unknown or not isinstance(message.get("role"), str):
+            problem = f"has no field {sorted(unknown)[0]!r}" if unknown else 'needs a "role"'
+            raise InvalidError(f"message {problem}", {"what": "message"})
+        id = message.get("id")
+        if id is not None and self.message(id) is not None:
+            raise ExistsError(f"there is a message {id}", {"what": "message", "id": id})
+        return MessageStream(self, {**message, "id": id or secrets.token_hex(12)}, "")
+
+    def resume(self, message: str) -> MessageStream:
+        """Goes on with a message that was begun and not completed; INVALID when it is complete."""
+        found = self.message(message)
+        if found is None:
+            raise NotFoundError(f"there is no message {message}", {"what": "message", "id": message})
+        if found.get("state") != "streaming":
+            raise InvalidError(f"message {message} is complete; use edit to change its text", {"what": "message"})
+        text = _text_of(found, "content")
+        return MessageStream(self, {"id": message, "role": found.get("role"), "branch": found.get("branch")}, text)
+
     def edit(self, message: str, content: str) -> Json:
         """Gives a message another text; the first one stays in the log."""
         return self._write("PUT", f"/messages/{_segment(message, 'message')}", {"content": content})
@@ -1014,6 +1040,305 @@ class Chat:
 
     def _write(self, method: str, path: str, body: Optional[Json], query: Optional[Json] = None) -> Json:
         return self._asker.json(method, self._path + path, query=query, body=body, repeatable=False)
+
+
+class MessageStream:
+    """A message that comes in pieces. In a ``with`` statement it is completed at the end. After an exception it stays as
+    it is, so that ``chat.resume`` can go on with it.
+
+    Texts of two writers never mix: when another one has added to the message, the next write is HEAD_MOVED.
+    """
+
+    #: Pieces gather for this long, or up to this many bytes, so that a stream makes few commits.
+    _GATHER_SECONDS = 0.05
+    _GATHER_BYTES = 65_536
+    #: Others write to the chat, too. Each of them may be faster, but not each time.
+    _ATTEMPTS = 50
+
+    def __init__(self, chat: Chat, message: Json, text: str) -> None:
+        self.id: str = message["id"]
+        #: The text so far. What was written since the last ``flush`` may be lost.
+        self.text = text
+        self._chat = chat
+        self._message = message
+        self._durable = text
+        self._seq = _to_int(chat.status().get("events"))
+        self._sent_at = 0.0
+        self._ended = False
+
+    def write(self, text: str) -> None:
+        """Adds to the message. ``flush`` makes sure that everything written is durable."""
+        self._check_streaming()
+        if not isinstance(text, str):
+            raise InvalidError("text is a str", {"what": "text"})
+        self.text += text
+        due = time.monotonic() - self._sent_at >= self._GATHER_SECONDS
+        if due or len(self.text) - len(self._durable) >= self._GATHER_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Returns when everything written so far would survive a power cut."""
+        self._check_streaming()
+        delta = self.text[len(self._durable):]
+        if delta == "":
+            return
+        begun = self._facts() if self._durable == "" else {"message_id": self.id}
+        text = self.text
+        self._append("message_stream_delta", {**begun, "delta": delta}, lambda found: found.get("content") == text)
+        self._durable = text
+        self._sent_at = time.monotonic()
+
+    def complete(
+        self,
+        content: Optional[str] = None,
+        *,
+        model: Optional[str] = None,
+        usage: Optional[Mapping[str, int]] = None,
+        interrupted: bool = False,
+    ) -> Json:
+        """Ends the message with its text, or with ``content``. ``usage`` counts ``input_tokens``, ``output_tokens``."""
+        self.flush()
+        said = self.text if content is None else content
+        more = _given({"model": model, "usage": None if usage is None else dict(usage)})
+        payload = {**self._facts(), "content": said, **more, **({"interrupted": True} if interrupted else {})}
+        is_done = lambda found: found.get("state") != "streaming" and found.get("content") == said  # noqa: E731
+        event = self._append("message_completed", payload, is_done)
+        self._ended = True
+        return event
+
+    def _facts(self) -> Json:
+        branch = self._message.get("branch")
+        facts = {"message_id": self.id, "role": self._message["role"], "model": self._message.get("model")}
+        return _given({**facts, "thread_id": None if branch in (None, "main") else branch})
+
+    def _append(self, type: str, payload: Json, is_done: Callable[[Json], bool]) -> Json:
+        """Appends an event once, however often it is sent: it names the event before it, and looks when that moved."""
+        body = {"events": [{"type": type, "payload": payload}]}
+        for _ in range(self._ATTEMPTS):
+            try:
+                query = {"expectedSeq": self._seq}
+                answer = self._chat._asker.json("POST", f"{self._chat._path}/log", query=query, body=body)
+                [event] = _list_of(answer, "events")
+                self._seq = _to_int(event.get("seq"))
+                return event
+            except ValueError as error:
+                raise _strange_value(dict) from error
+            except HeadMovedError as error:
+                moved_to = _to_int(error.data.get("head"))
+            found = self._chat.message(self.id) or {"content": "", "state": "streaming"}
+            if is_done(found):
+                self._seq = moved_to
+                return {"seq": moved_to, "type": type, "payload": payload}
+            if found.get("content") != self._durable or found.get("state") != "streaming":
+                raise HeadMovedError(
+                    f"another writer adds to message {self.id}; read it, and resume it if that writer is gone",
+                    {"context": self._chat.id, "expected": str(len(self._durable)), "head": str(moved_to)},
+                )
+            self._seq = moved_to
+        raise HeadMovedError("the chat was written to by others each time; try again", {"context": self._chat.id})
+
+    def _check_streaming(self) -> None:
+        if self._ended:
+            raise ClosedError("the message is complete", {"what": "stream"})
+
+    def __enter__(self) -> MessageStream:
+        return self
+
+    def __exit__(self, kind: Optional[type], error: Optional[BaseException], _: object) -> None:
+        if error is None and not self._ended:
+            self.complete()
+
+
+class Sessions:
+    """Histories of agents as files of entries, in the folder of the store. A session is named by its id."""
+
+    def __init__(self, asker: _Asker) -> None:
+        self._asker = asker
+
+    def create(self, *, cwd: Optional[str] = None, header: Optional[Mapping[str, Any]] = None) -> Session:
+        """Begins a session about the folder ``cwd``. It is sent once."""
+        body = _given({"cwd": cwd, "header": None if header is None else dict(header)})
+        return Session(self._asker, self._made("/v1/sessions", body))
+
+    def open(self, id: str) -> Session:
+        """The session with this id; NOT_FOUND if there is none."""
+        self.details(id)
+        return Session(self._asker, id)
+
+    def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Json:
+        """``items``, the oldest first, and a ``cursor`` when more may follow."""
+        return self._asker.json("GET", "/v1/sessions", query={"limit": limit, "cursor": cursor})
+
+    def details(self, id: str) -> Json:
+        """Where a session is and what it has."""
+        return self._asker.json("GET", f"/v1/sessions/{_segment(id, 'id')}")
+
+    def fork(self, id: str, *, at: Optional[str] = None, artifacts: Optional[bool] = None) -> Session:
+        """A new session with all entries, or with the entry ``at`` and those that lead to it."""
+        body = _given({"at": at, "artifacts": artifacts})
+        return Session(self._asker, self._made(f"/v1/sessions/{_segment(id, 'id')}/fork", body))
+
+    def remove(self, id: str) -> None:
+        """Removes a session and its artifacts."""
+        self._asker.json("DELETE", f"/v1/sessions/{_segment(id, 'id')}", repeatable=False)
+
+    def _made(self, path: str, body: Json) -> str:
+        return _text_of(self._asker.json("POST", path, body=body, repeatable=False), "id")
+
+
+class Session:
+    """One session. Entries are dicts with a ``type``."""
+
+    def __init__(self, asker: _Asker, id: str) -> None:
+        self.id = id
+        self._asker = asker
+        self._path = f"/v1/sessions/{_segment(id, 'id')}"
+
+    def append(self, entry: Mapping[str, Any]) -> str:
+        """Appends an entry after the newest one; durable when it returns. It is sent once. Returns its id."""
+        [id] = self.append_batch([entry])
+        return id
+
+    def append_batch(self, entries: Sequence[Mapping[str, Any]]) -> List[str]:
+        """Appends up to 1,000 entries in order. Returns their ids."""
+        body = {"entries": [dict(entry) for entry in entries]}
+        answer = self._asker.json("POST", f"{self._path}/entries", body=body, repeatable=False)
+        ids = answer.get("ids")
+        if not (isinstance(ids, list) and len(ids) == len(entries) and all(isinstance(id, str) for id in ids)):
+            raise _strange_value(list)
+        return ids
+
+    def last(self, n: int = 50, *, before: Optional[int] = None, hydrate: Optional[bool] = None) -> Json:
+        """The last ``entries``, oldest first, at most 1,000. ``cursor`` goes into ``before``.
+
+        ``hydrate=False`` leaves references to blobs, such as pictures, as they are.
+        """
+        query = {"last": n, "before": before, "hydrate": hydrate}
+        return self._asker.json("GET", f"{self._path}/entries", query=query)
+
+    def save_artifact(self, text: str, *, tool_type: Optional[str] = None) -> Json:
+        """Keeps a text beside the session: ``{"id": …, "url": "artifact://…"}``."""
+        body = _given({"text": text, "toolType": tool_type})
+        return self._asker.json("POST", f"{self._path}/artifacts", body=body, repeatable=False)
+
+    def resolve(self, url: str, *, offset: Optional[int] = None, limit: Optional[int] = None) -> Json:
+        """The text at ``artifact://<id>`` or ``agent://<id>``, whole or in lines."""
+        query = {"url": url, "offset": offset, "limit": limit}
+        return self._asker.json("GET", f"{self._path}/resource", query=query)
+
+    def fork(self, *, at: Optional[str] = None, artifacts: Optional[bool] = None) -> Session:
+        """A new session that goes on from this one."""
+        return Sessions(self._asker).fork(self.id, at=at, artifacts=artifacts)
+
+
+class Workflows:
+    """Threads of steps, which roles write in turn. Values are dicts, as the HTTP reference has them."""
+
+    _THREADS = "/v1/workflows/threads"
+
+    def __init__(self, asker: _Asker) -> None:
+        self._asker = asker
+
+    def bundles(self) -> List[Json]:
+        """The registered programs, with their versions."""
+        return _list_of(self._asker.json("GET", "/v1/workflows/bundles"), "items")
+
+    def start(
+        self, name: str, prompt: str, *, bundle: Optional[str] = None, max_rounds: Optional[int] = None
+    ) -> Json:
+        """Begins a thread of a registered bundle. It is sent once."""
+        body = _given({"name": name, "prompt": prompt, "bundle": bundle, "maxRounds": max_rounds})
+        return self._asker.json("POST", self._THREADS, body=body, repeatable=False)
+
+    def list(
+        self,
+        *,
+        state: Optional[str] = None,
+        bundle: Optional[str] = None,
+        since: Optional[TimeLike] = None,
+        until: Optional[TimeLike] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        details: Optional[bool] = None,
+    ) -> Json:
+        """``items`` under way (``state``: "active", "completed" or "all"), and a ``cursor`` when more may follow."""
+        query = {"state": state, "bundle": bundle, "since": _ms(since), "until": _ms(until), "limit": limit}
+        return self._asker.json("GET", self._THREADS, query={**query, "cursor": cursor, "details": details})
+
+    def get(self, id: str, *, details: Optional[bool] = None) -> Optional[Json]:
+        """The thread, or None."""
+        return _or_none(lambda: self._asker.json("GET", self._path(id), query={"details": details}))
+
+    def steps(
+        self, id: str, *, limit: Optional[int] = None, before: Optional[str] = None, content: Optional[bool] = None
+    ) -> Json:
+        """The last ``steps``, oldest first; ``cursor`` goes into ``before``."""
+        query = {"limit": limit, "before": before, "content": content}
+        return self._asker.json("GET", self._path(id, "/steps"), query=query)
+
+    def context(self, id: str) -> Json:
+        """What a model is shown: the prompt, then the steps since the last summary."""
+        return self._asker.json("GET", self._path(id, "/context"))
+
+    def step(
+        self,
+        id: str,
+        *,
+        role: str,
+        content: str,
+        meta: Optional[Mapping[str, Any]] = None,
+        refs: Optional[Sequence[str]] = None,
+        expected_head: Optional[str] = None,
+    ) -> Json:
+        """Appends a step. With ``expected_head`` it counts once: HEAD_MOVED then says that it, or another, is there."""
+        body = {"role": role, "content": content, "meta": None if meta is None else dict(meta)}
+        more = {"refs": None if refs is None else list(refs), "expectedHead": expected_head}
+        return self._write(id, "/steps", {**body, **more})
+
+    def end(
+        self,
+        id: str,
+        *,
+        return_code: Optional[int] = None,
+        summary: Optional[str] = None,
+        expected_head: Optional[str] = None,
+    ) -> Json:
+        """Ends the thread. Returns its last node."""
+        return self._write(id, "/end", {"returnCode": return_code, "summary": summary, "expectedHead": expected_head})
+
+    def compact(self, id: str, summary: str) -> Json:
+        """Lets a summary stand for every step so far."""
+        return self._write(id, "/compact", {"summary": summary})
+
+    def fork(self, id: str, *, at: Union[None, str, int] = None) -> Json:
+        """A thread of its own that goes on from a step. Nothing is copied."""
+        return self._write(id, "/fork", {"at": at})
+
+    def pause(self, id: str) -> Json:
+        """Lets whoever runs the thread stop behind the step it is at."""
+        return self._write(id, "/pause", {})
+
+    def kill(self, id: str, reason: Optional[str] = None) -> Json:
+        """Ends the thread with return code 130."""
+        return self._write(id, "/kill", {"reason": reason})
+
+    def remove(self, id: str) -> None:
+        """Removes a thread."""
+        self._asker.json("DELETE", self._path(id), repeatable=False)
+
+    def live(
+        self, id: str, *, after: Optional[str] = None, stop: Optional[threading.Event] = None
+    ) -> Generator[Json, None, None]:
+        """The steps that are there, then new ones, until the thread has ended or is removed."""
+        for event in self._asker.events(self._path(id, "/events"), after=after, stop=stop):
+            if event.kind == "step":
+                yield event.data
+
+    def _path(self, id: str, more: str = "") -> str:
+        return f"{self._THREADS}/{_segment(id, 'id')}{more}"
+
+    def _write(self, id: str, path: str, body: Json) -> Json:
+        return self._asker.json("POST", self._path(id, path), body=_given(body), repeatable=False)
 
 
 class Queues:

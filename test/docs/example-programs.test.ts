@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { readProject } from '../support/project.ts';
+import { serveHttp } from '../service/http-rig.ts';
 import { exampleFolder, runExample } from '../support/run-example.ts';
 
 it('chat-agent.mjs remembers what was said, in 40 lines', async () => {
@@ -43,4 +44,17 @@ it('queue-between-agents.mjs loses no task when the boss is killed', async () =>
   const next = await runExample('queue-between-agents.mjs', [folder, 'boss']);
   expect(next.lines).toEqual(all);
   expect((await worker).killed).toBe(false);
+});
+
+it('durable-stream.mjs writes each step once, though it is killed', async () => {
+  const { url } = await serveHttp();
+  const findings = [1, 2, 3, 4, 5].map((step) => `finding ${step}`);
+  const first = await runExample('durable-stream.mjs', [url], 'finding 3');
+  expect(first.killed).toBe(true);
+  const second = await runExample('durable-stream.mjs', [url]);
+  const end = `the reader saw ${findings.join(', ')}`;
+  expect(second.lines.at(-1)).toBe(end);
+  expect(second.lines).not.toContain('finding 3');
+  expect(second.lines).toContain('finding 5');
+  expect((await runExample('durable-stream.mjs', [url])).lines).toEqual([end]);
 });

@@ -190,6 +190,43 @@ class HostileTest(unittest.TestCase):
         cut = whole[: -(len(data) - 5)]
         self.refused(quipudb.UnsupportedError, cut, whole, ask=lambda store: store.blobs.get(name))
 
+    def test_a_piece_of_a_message_whose_answer_was_lost_is_stored_once(self):
+        moved = {"error": {"code": "HEAD_MOVED", "message": "m", "data": {"head": "1"}}}
+        stored = reply({"content": "hi", "state": "streaming"})
+        store, puppet = self.connect(reply({"events": 0}), b"", reply(moved, "409 Conflict"), stored)
+        stream = quipudb.Chat(store._asker, "c").stream({"role": "assistant"})
+        stream.write("hi")
+        posted = [head for head in puppet.seen if head.startswith("POST")]
+        self.assertEqual(len(posted), 2)
+        self.assertTrue(all("expectedSeq=0" in head for head in posted))
+        # The twin: another text is there, so another writer was faster.
+        other = reply({"content": "ho", "state": "streaming"})
+        store, _ = self.connect(reply({"events": 0}), reply(moved, "409 Conflict"), other)
+        with self.assertRaises(quipudb.HeadMovedError):
+            quipudb.Chat(store._asker, "c").stream({"role": "assistant"}).write("hi")
+
+    def test_a_server_that_always_refuses_a_message_is_given_up(self):
+        moved = reply({"error": {"code": "HEAD_MOVED", "message": "m", "data": {"head": "1"}}}, "409 Conflict")
+        missing = reply({"error": {"code": "NOT_FOUND", "message": "m", "data": {}}}, "404 Not Found")
+        store, puppet = self.connect(reply({"events": 0}), *[moved, missing] * 60)
+        with self.assertRaises(quipudb.HeadMovedError):
+            quipudb.Chat(store._asker, "c").stream({"role": "assistant"}).write("hi")
+        self.assertEqual(len([head for head in puppet.seen if head.startswith("POST")]), 50)
+
+    def test_threads_of_a_server_that_is_none(self):
+        session = lambda store: quipudb.Session(store._asker, "s")  # noqa: E731
+        append = lambda store: session(store).append({"type": "note"})  # noqa: E731
+        for body in [{}, {"ids": []}, {"ids": [7]}, {"ids": ["a", "b"]}]:
+            with self.subTest(body=body):
+                self.refused(quipudb.UnsupportedError, reply(body), ask=append)
+        for body in [{}, {"events": []}, {"events": [7]}, {"events": [{"seq": "x"}]}]:
+            with self.subTest(body=body):
+                write = lambda store: quipudb.Chat(store._asker, "c").stream({"role": "a"}).write("x")  # noqa: E731
+                self.refused(quipudb.UnsupportedError, reply({"events": 0}), reply(body), ask=write)
+        endless = chunked(b"data: " + b"x" * 900_000, b"y" * 900_000, end=False)
+        self.refused(quipudb.TooLargeError, endless, ask=lambda store: next(store.workflows.live("t")))
+        self.refused(quipudb.TooLargeError, reply(b"{}", length=10**15), ask=lambda store: session(store).last())
+
     def test_nobody_is_there(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]

@@ -307,6 +307,122 @@ class ThreadsTest(LiveTest):
         with self.assertRaises(quipudb.NotFoundError):
             self.store.chats.open(chat.id)
 
+    def test_a_message_is_streamed_resumed_and_completed(self):
+        chat = self.store.chats.create()
+        chat.add({"role": "user", "content": "tell me a story"})
+        followed = chat.follow(after=1)
+        stream = chat.stream({"role": "assistant", "model": "m-1"})
+        self.assertEqual(chat.status()["events"], 1)
+        for piece in ["Once ", "upon ", "a time 🎈"]:
+            stream.write(piece)
+        stream.flush()
+        said = "Once upon a time 🎈"
+        text = ""
+        while text != said:
+            event = next(followed)
+            self.assertEqual(event["type"], "message_stream_delta")
+            text += event["payload"]["delta"]
+        shown = chat.message(stream.id)
+        self.assertEqual((shown["content"], shown["state"], shown["role"]), (said, "streaming", "assistant"))
+        # As after a crash of the writer: the text that was flushed is there.
+        again = self.store.chats.open(chat.id).resume(stream.id)
+        self.assertEqual(again.text, said)
+        again.write(" it rained.")
+        event = again.complete(model="m-2", usage={"input_tokens": 3, "output_tokens": 9})
+        self.assertEqual(event["type"], "message_completed")
+        self.assertEqual(event["payload"]["model"], "m-2")
+        self.assertEqual(chat.message(stream.id)["content"], said + " it rained.")
+        self.assertEqual(chat.status()["usage"]["outputTokens"], 9)
+        with self.assertRaises(quipudb.ClosedError):
+            again.write("more")
+        with self.assertRaises(quipudb.InvalidError):
+            chat.resume(stream.id)
+        with self.assertRaises(quipudb.NotFoundError):
+            chat.resume("nobody")
+        with self.assertRaises(quipudb.ExistsError):
+            chat.stream({"role": "assistant", "id": stream.id})
+        with self.assertRaises(quipudb.InvalidError):
+            chat.stream({"role": "assistant", "content": "not here"})
+
+    def test_texts_of_two_writers_do_not_mix_and_others_may_write_meanwhile(self):
+        chat = self.store.chats.create()
+        first = chat.stream({"role": "assistant", "id": "answer"})
+        first.write("one ")
+        first.flush()
+        # Somebody else says something: the stream goes on behind it.
+        chat.add({"role": "user", "content": "and?"})
+        first.write("two ")
+        first.flush()
+        second = chat.resume("answer")
+        second.write("three")
+        second.flush()
+        with self.assertRaises(quipudb.HeadMovedError):
+            first.write("lost")
+            first.flush()
+        second.complete()
+        self.assertEqual(chat.message("answer")["content"], "one two three")
+        branch = chat.fork("answer")
+        with chat.stream({"role": "assistant", "branch": branch}) as other:
+            other.write("elsewhere")
+        self.assertEqual(chat.messages(branch=branch)["messages"][-1]["content"], "elsewhere")
+        with self.assertRaises(KeyError), chat.stream({"role": "assistant", "id": "cut"}) as cut:
+            cut.write("half")
+            cut.flush()
+            raise KeyError("a model that failed")
+        self.assertEqual(chat.message("cut")["state"], "streaming")
+        self.assertEqual(chat.resume("cut").text, "half")
+
+    @unittest.skipIf(STORE, "session files stand in the folder of a store, and a database has none")
+    def test_sessions(self):
+        session = self.store.sessions.create(cwd="/work", header={"title": "fix"})
+        first = session.append({"type": "message", "message": {"role": "user", "content": "hi"}})
+        others = session.append_batch([{"type": "note", "n": n} for n in range(4)])
+        self.assertEqual(len({first, *others}), 5)
+        page = session.last(2)
+        self.assertEqual([entry["n"] for entry in page["entries"]], [2, 3])
+        self.assertEqual([entry["n"] for entry in session.last(2, before=page["cursor"])["entries"]], [0, 1])
+        self.assertEqual([entry["id"] for entry in session.last()["entries"]], [first, *others])
+        artifact = session.save_artifact("line 1\nline 2\n", tool_type="bash")
+        self.assertEqual(session.resolve(artifact["url"], offset=2, limit=1)["content"].split("\n")[0], "line 2")
+        fork = session.fork(at=first)
+        self.assertEqual([entry["id"] for entry in fork.last()["entries"]], [first])
+        self.assertEqual([entry["id"] for entry in self.store.sessions.open(fork.id).last()["entries"]], [first])
+        self.assertIn(session.id, [one["id"] for one in self.store.sessions.list(limit=1000)["items"]])
+        self.store.sessions.remove(fork.id)
+        with self.assertRaises(quipudb.NotFoundError):
+            self.store.sessions.open(fork.id)
+        with self.assertRaises(quipudb.InvalidError):
+            session.append({"type": ""})
+
+    def test_workflows(self):
+        workflows = self.store.workflows
+        rig.quipu("workflow", "add", str(rig.PROJECT / "examples" / "solve-issue.mjs"), store=server.store)
+        self.assertIn("solve-issue", [bundle["name"] for bundle in workflows.bundles()])
+        thread = workflows.start("solve-issue", "fix the parser", max_rounds=3)
+        first = workflows.step(thread["id"], role="planner", content="two steps", meta={"steps": 2})
+        with self.assertRaises(quipudb.HeadMovedError):
+            workflows.step(thread["id"], role="coder", content="late", expected_head=thread["start"])
+        live = workflows.live(thread["id"])
+        self.assertEqual(next(live)["hash"], first["hash"])
+        second = workflows.step(thread["id"], role="coder", content="done", expected_head=first["hash"])
+        self.assertEqual(next(live)["content"], "done")
+        self.assertEqual([step["hash"] for step in workflows.steps(thread["id"])["steps"]], [first["hash"], second["hash"]])
+        fork = workflows.fork(thread["id"], at=first["hash"])
+        self.assertEqual(workflows.get(fork["id"])["head"], first["hash"])
+        workflows.compact(fork["id"], "half done")
+        self.assertEqual(workflows.context(fork["id"])["summary"], "half done")
+        self.assertEqual(workflows.pause(fork["id"])["state"], "paused")
+        workflows.kill(fork["id"], "wrong branch")
+        workflows.end(thread["id"], return_code=0, summary="fixed")
+        # The end of the thread is the end of the stream.
+        self.assertLess(len(list(live)), 2)
+        self.assertEqual(workflows.get(thread["id"], details=True)["outcome"], "completed")
+        self.assertIn(thread["id"], [one["id"] for one in workflows.list(state="all", limit=1000)["items"]])
+        workflows.remove(fork["id"])
+        self.assertIsNone(workflows.get(fork["id"]))
+        with self.assertRaises(quipudb.NotFoundError):
+            workflows.start("nobody", "do it")
+
     def test_queues(self):
         name = f"q{uuid.uuid4().hex[:12]}"
         with self.assertRaises(quipudb.NotFoundError):
