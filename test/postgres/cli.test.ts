@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import { CliRig, type Ran } from '../cli/rig.ts';
+import { takeIn } from '../cli/taken-in.ts';
 import { parseBlocks } from '../docs/blocks.ts';
 import { runShellBlocks } from '../docs/run-shell.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
@@ -47,6 +48,15 @@ it('draws the branches of a tree', async () => {
   );
 });
 
+it('takes in what an export wrote', async () => {
+  const { added, kept, expected } = await takeIn(rig);
+  expect(added).toEqual([
+    [3, 2],
+    [0, 0],
+  ]);
+  expect(kept).toEqual(expected);
+});
+
 it('serves a database', async () => {
   let ended: Promise<Ran> | undefined;
   const said = new Promise<string>((resolve, reject) => {
@@ -57,8 +67,16 @@ it('serves a database', async () => {
   const { store, tcp } = JSON.parse(await said) as { store: string; tcp: string };
   expect(store).toBe(shown);
   const remote = await openStore(tcp);
-  expect((await remote.contexts.list()).items).toMatchObject([{}, { title: 'talk' }]);
+  expect((await remote.contexts.list()).items).toMatchObject([{}, {}, {}, { title: 'talk' }]);
   await remote.close();
+  using client = new CliRig({ onDisk: true });
+  // The test before has taken them in already.
+  const { added, kept, expected } = await takeIn(client, '--store', tcp);
+  expect(added).toEqual([
+    [0, 0],
+    [0, 0],
+  ]);
+  expect(kept).toEqual(expected);
   rig.interrupt.abort();
   const { code, err } = (await ended)!;
   expect(code).toBe(0);

@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { CliRig } from '../../../test/cli/rig.ts';
+import { takeIn } from '../../../test/cli/taken-in.ts';
+import { serveHttp } from '../../../test/service/http-rig.ts';
+import { RestartableServer } from '../../../test/support/restartable-server.ts';
 import type { TurnJson } from '../../context/turn.ts';
 
 let rig: CliRig;
@@ -131,6 +134,20 @@ describe('quipu context import', () => {
     );
     const { context } = JSON.parse(again.out) as { context: string };
     expect(keptOf(await exported(context, ...THERE))).toEqual(keptOf(first));
+  });
+
+  it('goes through a server, over TCP and HTTP', async () => {
+    const server = await RestartableServer.start();
+    onTestFinished(() => server.dispose());
+    const { url } = await serveHttp();
+    for (const place of [`quipu://127.0.0.1:${server.port}`, url]) {
+      const { added, kept, expected } = await takeIn(rig, '--store', place);
+      expect(added).toEqual([
+        [3, 2],
+        [0, 0],
+      ]);
+      expect(kept).toEqual(expected);
+    }
   });
 
   it('changes nothing for a file that is torn', async () => {
