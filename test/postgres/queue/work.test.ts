@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { QueueRings } from '../../../src/queue/postgres/tables/queue-rings.ts';
+import { ConsumerTable } from '../../../src/queue/postgres/tables/consumer-table.ts';
 import { EventTable } from '../../../src/queue/postgres/tables/event-table.ts';
 import { checkWork } from '../../../src/queue/postgres/work/check-work.ts';
 import { LeaseTable } from '../../../src/queue/postgres/work/lease-table.ts';
@@ -128,7 +129,10 @@ describe('a worker', () => {
   /** Whether a worker handles an event of which nobody told it, as after a push that was killed before it rang. */
   async function handlesSilentEvent(lookMs: number, withinMs: number): Promise<boolean> {
     const rig = await openRig();
-    await rig.inbox.subscribe({ consumer: 'w', handler: `echo x >> ${rig.notes}/ran` });
+    // Nobody is told of the consumer, either: the worker would look once more.
+    const handler_cmd = `echo x >> ${rig.notes}/ran`;
+    const consumer = { consumer_id: 'w', handler_cmd, filter: null };
+    await new ConsumerTable(rig.database, 'inbox').subscribe(consumer);
     const worker = startWorker(rig, lookMs);
     await worker.ready;
     const silent = { source: 'self', type: 'message', subtype: null, content: '1' } as const;
