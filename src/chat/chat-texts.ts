@@ -63,10 +63,13 @@ export function chatTexts(engine: Engine, chats: Pick<Chats, 'open'>): TextSourc
       }
     },
 
-    async load(thread, ref) {
-      const chat = await openChat(thread);
-      return chat && loadDocument(chat, ref);
-    },
+    load: (documents) =>
+      Promise.all(
+        documents.map(async ({ thread, ref }) => {
+          const chat = await openChat(thread);
+          return chat && loadDocument(chat, ref);
+        }),
+      ),
 
     async around(thread, ref, count) {
       const chat = await openChat(thread);

@@ -71,8 +71,8 @@ export interface TextSource {
   miss(): void;
   /** Everything that is new since the marks, up to a moment after the call. */
   read(marks: TextMarks): AsyncIterable<TextPage>;
-  /** The document as a reader sees it now. Undefined when there is nothing to see any more. */
-  load(thread: string, ref: string): Promise<TextDocument | undefined>;
+  /** Documents as a reader sees them now, in this order. Undefined when there is nothing to see any more. */
+  load(documents: readonly TextRef[]): Promise<readonly (TextDocument | undefined)[]>;
   /** Up to `count` documents on each side of one and itself, in order. */
   around(thread: string, ref: string, count: number): Promise<readonly TextDocument[]>;
   /** Picks the documents that are not there any more, without a look at their texts. */

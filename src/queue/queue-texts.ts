@@ -57,13 +57,16 @@ export function queueTexts(queues: Pick<Queues, 'open' | 'list'>): TextSource {
       }
     },
 
-    async load(thread, ref) {
-      const queue = await openQueue(thread);
-      const [event] = queue === undefined ? [] : await peek(queue, Number(ref) - 1, 1);
-      return event !== undefined && String(event.id) === ref
-        ? toDocument(thread, event)
-        : undefined;
-    },
+    load: (documents) =>
+      Promise.all(
+        documents.map(async ({ thread, ref }) => {
+          const queue = await openQueue(thread);
+          const [event] = queue === undefined ? [] : await peek(queue, Number(ref) - 1, 1);
+          return event !== undefined && String(event.id) === ref
+            ? toDocument(thread, event)
+            : undefined;
+        }),
+      ),
 
     async around(thread, ref, count) {
       const queue = await openQueue(thread);

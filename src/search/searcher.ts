@@ -52,8 +52,12 @@ export class Searcher implements Search {
     try {
       const progress = await this.#indexer.catchUp(checked.waitMs, options.progress);
       const parts = { index, readText, sources: this.#sources };
-      const answer = await findAnswer(engine, parts, { text, query, options: checked });
-      return { ...answer, index: toIndexState(await index.documents(), progress) };
+      const { documents, ...answer } = await findAnswer(engine, parts, {
+        text,
+        query,
+        options: checked,
+      });
+      return { ...answer, index: toIndexState(documents, progress) };
     } finally {
       this.#queries -= 1;
     }
@@ -104,7 +108,7 @@ export class Searcher implements Search {
 
   async #forgetBlob(prefix: number): Promise<void> {
     for (const { source, thread, ref } of await this.#parts.index.inBlob(prefix)) {
-      const document = await this.#sources.get(source)?.load(thread, ref);
+      const [document] = (await this.#sources.get(source)?.load([{ thread, ref }])) ?? [];
       if (document === undefined) await this.#indexer.remove(source, [{ remove: { thread, ref } }]);
     }
   }

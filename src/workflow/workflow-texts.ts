@@ -53,11 +53,14 @@ export function workflowTexts(engine: Engine): TextSource {
       }
     },
 
-    async load(thread, ref) {
-      return (await isThere(engine, thread))
-        ? loadState(engine, { thread, ref, depth: 0 })
-        : undefined;
-    },
+    load: (documents) =>
+      Promise.all(
+        documents.map(async ({ thread, ref }) => {
+          return (await isThere(engine, thread))
+            ? loadState(engine, { thread, ref, depth: 0 })
+            : undefined;
+        }),
+      ),
 
     async around(thread, ref, count) {
       const head = await headOf(engine, thread);

@@ -59,6 +59,7 @@ function pageOf(ref: string, text: string): IndexPage {
     changes: [{ put: { ...about, thread: '1', ref, texts: [text] } }],
     marks: [],
     progress: { done: 1, total: 1 },
+    isLast: true,
   };
 }
 

@@ -2,7 +2,13 @@ import { NO_TURN, toContextId, toTurnId, type ContextId, type TurnId } from '../
 import { isQuipuError } from '../../base/errors.ts';
 import type { BlobUse, Engine, Tips } from '../../engine/engine.ts';
 import type { ContextRow, TurnRow } from '../../engine/rows.ts';
-import type { TextChange, TextDocument, TextPage, TextSource } from '../../engine/texts.ts';
+import type {
+  TextChange,
+  TextDocument,
+  TextRef,
+  TextPage,
+  TextSource,
+} from '../../engine/texts.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import { decodePayload } from '../payloads/codecs.ts';
 import type { TurnView } from '../turn.ts';
@@ -37,11 +43,13 @@ export function contextTexts(engine: Engine): TextSource {
       yield* readPatched(engine, mark, tips);
     },
 
-    async load(_, ref) {
-      const row = await engine.getTurn(toTurnId(BigInt(ref)));
-      if (row === undefined || isOpen(row)) return undefined;
-      const [change] = await readTexts(engine, [row]);
-      return change !== undefined && 'put' in change ? change.put : undefined;
+    async load(documents) {
+      const rows = await getTurns(engine, turnsOf(documents));
+      const sealed = rows.filter((row) => !isOpen(row));
+      const texts = new Map<string, TextDocument>();
+      for (const change of await readTexts(engine, sealed))
+        if ('put' in change) texts.set(change.put.ref, change.put);
+      return documents.map(({ ref }) => texts.get(ref));
     },
 
     async around(thread, ref, count) {
@@ -61,9 +69,7 @@ export function contextTexts(engine: Engine): TextSource {
     },
 
     async gone(documents) {
-      const ids = documents.map(({ ref }) => toTurnId(BigInt(ref)));
-      const wanted = [...new Set(ids)].toSorted((a, b) => (a < b ? -1 : 1));
-      const rows = await getTurns(engine, wanted);
+      const rows = await getTurns(engine, turnsOf(documents));
       const found = new Set(rows.map(({ id }) => String(id)));
       return documents.filter(({ ref }) => !found.has(ref));
     },
@@ -74,6 +80,11 @@ export function contextTexts(engine: Engine): TextSource {
       return String((await engine.ancestorAt(head.head, depth))?.id) === ref;
     },
   };
+}
+
+function turnsOf(documents: readonly TextRef[]): TurnId[] {
+  const ids = documents.map(({ ref }) => toTurnId(BigInt(ref)));
+  return [...new Set(ids)].toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 /** The head, if it goes on from `row`. */

@@ -10,14 +10,17 @@ export interface Branches {
   readonly more: boolean;
 }
 
-/** The threads that show a document: the one it was written to, and forks of it from there on. */
+/**
+ * The threads that show a document: the one it was written to, and forks of it from there on. Most threads have no
+ * forks, and the index need not be asked for them.
+ */
 export async function findBranches(
   index: SearchIndex,
   source: TextSource,
-  document: TextDocument,
+  { document, isForked }: { readonly document: TextDocument; readonly isForked: boolean },
 ): Promise<Branches> {
   const branches: string[] = [];
-  const pending = [{ thread: document.thread, from: document.depth }];
+  const pending = isForked ? [{ thread: document.thread, from: document.depth }] : [];
   let looked = 0;
   if (await source.shows(document.thread, document)) branches.push(document.thread);
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

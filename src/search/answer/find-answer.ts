@@ -12,6 +12,7 @@ import type { IndexState, SearchAnswer, SearchGroup, SearchHit } from '../contra
 import { findLineage } from './branches.ts';
 import type { CheckedOptions } from './check-options.ts';
 import { formatCursor, parseCursor, queryMark } from './cursor.ts';
+import { toWanted } from './snippet.ts';
 import { showHits, type HitParts, type HitWish } from './show-hit.ts';
 
 /** More matches are not ranked: the newest of them are. */
@@ -31,9 +32,10 @@ export async function findAnswer(
   engine: Engine,
   parts: HitParts,
   { text, query, options }: Asked,
-): Promise<Omit<SearchAnswer, 'index'>> {
+): Promise<Omit<SearchAnswer, 'index'> & { readonly documents: number }> {
   const { order, group, cursor, limit } = options;
-  const mark = queryMark([text, order, group]);
+  // Most answers fit on a page, and have no cursor.
+  const mark = (): string => queryMark([text, order, group]);
   const leaves = wantedLeaves(query.condition);
   const request: PickRequest = {
     condition: query.condition,
@@ -48,10 +50,10 @@ export async function findAnswer(
     ...(query.limits.before !== undefined && { before: query.limits.before }),
     ...(query.limits.after !== undefined && { since: query.limits.after }),
     ...(await limitContexts(engine, parts.index, query)),
-    ...(cursor !== undefined && { after: parseCursor(mark, cursor) }),
+    ...(cursor !== undefined && { after: parseCursor(mark(), cursor) }),
   };
   const wish = {
-    leaves,
+    wanted: toWanted(leaves),
     needsWords: needsWords(query.condition),
     around: options.around,
     contexts: query.limits.contexts,
@@ -60,9 +62,10 @@ export async function findAnswer(
   return {
     ...(group ? { hits: [], groups: toGroups(hits, picks) } : { hits: hits.map(({ hit }) => hit) }),
     ...(picks.facets && { facets: picks.facets }),
-    ...(more && place !== undefined && { cursor: formatCursor(mark, place) }),
+    ...(more && place !== undefined && { cursor: formatCursor(mark(), place) }),
     matches: picks.matches,
     ranked: picks.ranked,
+    documents: picks.documents,
   };
 }
 

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { TextDocument, TextSource } from '../../engine/texts.ts';
 import type { ReadText } from '../index/read-texts.ts';
 import type { Picked, SearchIndex } from '../contract/search-index.ts';
-import type { Phrase, SearchKind, Term } from '../query/query.ts';
+import type { SearchKind } from '../query/query.ts';
 import type { Neighbour, SearchHit } from '../contract/search.ts';
-import { makeSnippet } from './snippet.ts';
+import { makeSnippet, toWanted, type Wanted } from './snippet.ts';
 import { findBranches } from './branches.ts';
 
 export interface HitParts {
@@ -14,8 +14,8 @@ export interface HitParts {
 }
 
 export interface HitWish {
-  readonly leaves: readonly (Term | Phrase)[];
-  /** True when a match has at least one of them. */
+  readonly wanted: Wanted;
+  /** True when a match has at least one of the wanted words. */
   readonly needsWords: boolean;
   readonly around: number;
   /** Contexts that must show the hit, and those that must not. */
@@ -25,6 +25,7 @@ export interface HitWish {
 /** The time for which texts are looked at before the process sees to others. */
 const STRETCH_MS = 10;
 const NEIGHBOUR_CHARS = 400;
+const NOTHING: Wanted = toWanted([]);
 /** Where a text is longer, its words may stand behind what a snippet looks at. */
 const SURE_CHARS = 200_000;
 
@@ -34,19 +35,33 @@ export async function showHits(
   picks: readonly Picked[],
   wish: HitWish,
 ): Promise<(SearchHit | undefined)[]> {
-  const documents = await Promise.all(
-    picks.map(async ({ source, thread, ref }) => parts.sources.get(source)?.load(thread, ref)),
-  );
+  const documents = await loadAll(parts, picks);
   const shown: Promise<SearchHit | undefined>[] = [];
   let sinceMs = performance.now();
-  for (const [index, picked] of picks.entries()) {
-    shown.push(showHit(parts, { picked, document: documents[index] }, wish));
+  for (const picked of picks) {
+    shown.push(showHit(parts, { picked, document: documents.get(picked) }, wish));
     // Looking for words in long texts takes time, and others wait.
     if (performance.now() - sinceMs < STRETCH_MS) continue;
     await setImmediate();
     sinceMs = performance.now();
   }
   return Promise.all(shown);
+}
+
+/** One call for all hits of a source. */
+async function loadAll(
+  { sources }: HitParts,
+  picks: readonly Picked[],
+): Promise<ReadonlyMap<Picked, TextDocument | undefined>> {
+  const names = [...new Set(picks.map(({ source }) => source))];
+  const loaded = await Promise.all(
+    names.map(async (name) => {
+      const some = picks.filter(({ source }) => source === name);
+      const documents = (await sources.get(name)?.load(some)) ?? [];
+      return some.map((picked, at) => [picked, documents[at]] as const);
+    }),
+  );
+  return new Map(loaded.flat());
 }
 
 async function showHit(
@@ -57,7 +72,7 @@ async function showHit(
   const source = parts.sources.get(picked.source);
   if (source === undefined || document === undefined) return undefined;
   const said = parts.readText(document);
-  const snippet = makeSnippet(said.texts, wish.leaves);
+  const snippet = makeSnippet(said.texts, wish.wanted);
   const chars = said.texts.reduce((sum, text) => sum + text.length, 0);
   const isChanged = wish.needsWords && snippet.marks.length === 0 && chars < SURE_CHARS;
   if (chars === 0 || isChanged) return undefined;
@@ -66,7 +81,9 @@ async function showHit(
     const isShown = source.kind === 'context' && (await source.shows(value, placed));
     if (isShown !== wanted) return undefined;
   }
-  const { branches, more } = await findBranches(parts.index, source, placed);
+  const isForked = picked.isForked !== false;
+  const found = await findBranches(parts.index, source, { document: placed, isForked });
+  const { branches, more } = found;
   const [branch] = branches;
   if (branch === undefined) return undefined;
   const role = document.role ?? said.role;
@@ -105,7 +122,7 @@ async function showAround(
       at: neighbour.at,
       type: neighbour.type,
       ...(role !== undefined && { role }),
-      text: makeSnippet(said.texts, [], NEIGHBOUR_CHARS).text,
+      text: makeSnippet(said.texts, NOTHING, NEIGHBOUR_CHARS).text,
     };
   });
 }

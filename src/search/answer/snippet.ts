@@ -1,7 +1,7 @@
 import type { Snippet } from '../contract/search.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import { wantedLeaves, type Phrase, type Term } from '../query/query.ts';
-import { tokenize, type PartSpan } from '../text/tokenize.ts';
+import { isAscii, tokenize, type PartSpan } from '../text/tokenize.ts';
 
 const SNIPPET_CHARS = 160;
 /** Words further down in a text are found, and not shown. */
@@ -17,9 +17,9 @@ export type WordFinder = (text: string) => readonly (readonly [from: number, to:
  * INVALID for a text that is no query.
  */
 export function wordFinder(query: string): WordFinder {
-  const leaves = wantedLeaves(parseQuery(query, Date.now()).condition);
+  const wanted = toWanted(wantedLeaves(parseQuery(query, Date.now()).condition));
   return (text) =>
-    merge(findPlaces(text.slice(0, LOOKED_CHARS), leaves)).map(({ start, end }) => [start, end]);
+    merge(findPlaces(text.slice(0, LOOKED_CHARS), wanted)).map(({ start, end }) => [start, end]);
 }
 
 interface Place {
@@ -31,7 +31,7 @@ interface Place {
 /** The stretch of the texts with the most of the words in it; their beginning when none of them has any. */
 export function makeSnippet(
   texts: readonly string[],
-  leaves: readonly (Term | Phrase)[],
+  wanted: Wanted,
   chars: number = SNIPPET_CHARS,
 ): Snippet {
   let best: { text: string; places: readonly Place[]; score: number } | undefined;
@@ -40,7 +40,7 @@ export function makeSnippet(
     if (looked > LOOKED_CHARS) break;
     const part = text.slice(0, LOOKED_CHARS - looked);
     looked += part.length + 1;
-    const places = bestWindow(findPlaces(part, leaves), chars);
+    const places = bestWindow(findPlaces(part, wanted), chars);
     const score = scoreOf(new Set(places.map(({ leaf }) => leaf)).size, places.length);
     if (best === undefined || score > best.score) best = { text, places, score };
   }
@@ -49,15 +49,17 @@ export function makeSnippet(
 }
 
 /** Leaves by what a place of them begins with, so that a query of many words costs little more than one of few. */
-interface Wanted {
+export interface Wanted {
   readonly terms: ReadonlyMap<string, readonly number[]>;
   readonly prefixes: readonly (readonly [token: string, leaf: number])[];
   /** The first characters of every term. Parts that are none of them begin no term. */
   readonly beginnings: ReadonlySet<string>;
   readonly phrases: ReadonlyMap<string, readonly (readonly [phrase: Phrase, leaf: number])[]>;
+  /** What an ASCII text must have, in small letters, where a leaf is. Undefined: all of the text is looked at. */
+  readonly hints: readonly RegExp[] | undefined;
 }
 
-function toWanted(leaves: readonly (Term | Phrase)[]): Wanted {
+export function toWanted(leaves: readonly (Term | Phrase)[]): Wanted {
   const terms = new Map<string, number[]>();
   const prefixes: [string, number][] = [];
   const beginnings = new Set<string>();
@@ -73,16 +75,81 @@ function toWanted(leaves: readonly (Term | Phrase)[]): Wanted {
     if (!prefix || ENDED.test(token)) terms.set(token, [...(terms.get(token) ?? []), leaf]);
     for (let end = 1; end < token.length; end += 1) beginnings.add(token.slice(0, end));
   }
-  return { terms, prefixes, beginnings, phrases };
+  const hints =
+    leaves.length > HINTS_MAX ? undefined : leaves.flatMap((leaf) => hintOf(leaf) ?? []);
+  return { terms, prefixes, beginnings, phrases, hints };
+}
+
+/** For more leaves, one look at every word is quicker. */
+const HINTS_MAX = 8;
+
+/** Undefined when no ASCII text has the leaf. The characters between are none of the leaf, so there is no going back. */
+function hintOf(leaf: Term | Phrase): RegExp | undefined {
+  const parts = leaf.kind === 'phrase' ? leaf.parts : leaf.token.replace(ENDED, '').split('');
+  const isPlain = parts.length > 0 && parts.every((part) => /^[a-z0-9]+$/.test(part));
+  // A term may be the whole of an identifier, whose parts are one after the other.
+  const between = leaf.kind === 'phrase' ? '[^a-z0-9]*' : '_*';
+  return isPlain ? new RegExp(parts.join(between), 'g') : undefined;
 }
 
 /** Every place of a leaf in the text. */
-export function findPlaces(text: string, leaves: readonly (Term | Phrase)[]): Place[] {
-  if (leaves.length === 0) return [];
-  const spans: PartSpan[] = [];
-  tokenize(text, { parts: [], wholes: [] }, spans);
-  const wanted = toWanted(leaves);
+export function findPlaces(text: string, wanted: Wanted): Place[] {
+  const { terms, prefixes, phrases, hints } = wanted;
+  if (terms.size + prefixes.length + phrases.size === 0) return [];
   const places: Place[] = [];
+  const stretches =
+    hints !== undefined && isAscii(text) ? findStretches(text, hints) : [[0, text.length] as const];
+  for (const [from, to] of stretches) addPlaces({ text, from, to }, wanted, places);
+  return places;
+}
+
+/** The runs of characters of an ASCII text in which leaves may be: a tenth of the time of looking at every word. */
+function findStretches(text: string, hints: readonly RegExp[]): (readonly [number, number])[] {
+  const folded = text.toLowerCase();
+  const found: [number, number][] = [];
+  for (const hint of hints) {
+    let last: [number, number] = [0, 0];
+    hint.lastIndex = 0;
+    for (let match = hint.exec(folded); match !== null; match = hint.exec(folded)) {
+      let [from, to] = [match.index, hint.lastIndex];
+      // Phrases may overlap.
+      hint.lastIndex = from + 1;
+      if (to <= last[1]) continue;
+      while (to < folded.length && isInRun(folded.charCodeAt(to))) to += 1;
+      if (from < last[1]) {
+        last[1] = to;
+        continue;
+      }
+      while (from > last[1] && isInRun(folded.charCodeAt(from - 1))) from -= 1;
+      last = [from, to];
+      found.push(last);
+    }
+  }
+  if (hints.length < 2) return found;
+  const merged: [number, number][] = [];
+  for (const [from, to] of found.toSorted((a, b) => a[0] - b[0])) {
+    const last = merged.at(-1);
+    if (last !== undefined && from < last[1]) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
+}
+
+/** `_`, and digits and small letters of ASCII. */
+function isInRun(code: number): boolean {
+  return code === 0x5f || (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a);
+}
+
+interface Stretch {
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+function addPlaces({ text, from, to }: Stretch, wanted: Wanted, places: Place[]): void {
+  const spans: PartSpan[] = [];
+  tokenize(text.slice(from, to), { parts: [], wholes: [] }, spans);
+  if (from > 0) for (const [at, span] of spans.entries()) spans[at] = shift(span, from);
   for (const [at, { start, part }] of spans.entries()) {
     for (const { end, leaf } of termsAt(text, spans, at, wanted)) places.push({ start, end, leaf });
     for (const [phrase, leaf] of wanted.phrases.get(part) ?? []) {
@@ -90,7 +157,10 @@ export function findPlaces(text: string, leaves: readonly (Term | Phrase)[]): Pl
       if (end !== undefined) places.push({ start, end, leaf });
     }
   }
-  return places;
+}
+
+function shift({ part, start, end }: PartSpan, by: number): PartSpan {
+  return { part, start: start + by, end: end + by };
 }
 
 function endOfPhrase(

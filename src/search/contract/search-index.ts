@@ -35,6 +35,8 @@ export interface IndexPage {
   readonly marks: readonly (readonly [thread: string, mark: string | undefined])[];
   /** How far the source is read behind this page, for others who wait. */
   readonly progress: { readonly done: number; readonly total: number };
+  /** False: more follows, and the index may store this page together with what follows. */
+  readonly isLast: boolean;
 }
 
 /** The place behind the last hit of a page: pages after it begin there. */
@@ -76,6 +78,8 @@ export interface Picked {
   readonly thread: string;
   readonly ref: string;
   readonly depth: number;
+  /** Other threads were forked from its thread. */
+  readonly isForked?: boolean;
 }
 
 export interface Picks {
@@ -88,6 +92,8 @@ export interface Picks {
   readonly matches: number;
   readonly ranked: 'all' | 'newest' | 'time';
   readonly facets?: Facets;
+  /** Documents in the index. */
+  readonly documents: number;
 }
 
 export interface Fork {
@@ -146,7 +152,12 @@ export interface SearchIndex {
   hold(wish: HoldWish, work: (held: Held) => Promise<boolean>): Promise<boolean>;
   /** True when there may be something new to read. */
   isBehind(): Promise<boolean>;
-  /** Returns the number of rows that left the index. Only within `hold`. */
+  /** The characters of a page. More at once takes memory, less takes time. */
+  readonly pageChars: number;
+  /**
+   * Returns the number of rows that left the index. Only within `hold`. The last page is found by a query when it
+   * resolves, and all before it are.
+   */
   apply(page: IndexPage): Promise<number>;
   marks(source: string): TextMarks;
   pick(request: PickRequest): Promise<Picks>;
@@ -158,7 +169,6 @@ export interface SearchIndex {
   inBlob(blob: number): Promise<readonly { source: string; thread: string; ref: string }[]>;
   /** Documents of a source after one, in the order of the index, to look whether they are still there. */
   walk(source: string, after: number, limit: number): Promise<readonly Picked[]>;
-  documents(): Promise<number>;
   /** Removes what was taken out of the index from its bytes, too. */
   purge(): Promise<void>;
   /** Empties the index. */

@@ -123,7 +123,7 @@ class ThreadRunner implements Runner {
   constructor(role: keyof Desks, path: string, onEnd: () => void) {
     this.#thread = new Worker(programFile('search/files/desk-thread.js'), {
       workerData: { role, path },
-      resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
+      resourceLimits: { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 256 },
     });
     this.#thread.unref();
     this.#thread.on('message', (reply: DeskReply) => this.#settle(reply));

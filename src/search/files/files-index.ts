@@ -18,7 +18,18 @@ import { removeSearchFiles } from './index-place.ts';
 //   it can be read from the threads.
 // - Marks, and so the place where indexing goes on, are in the same file as what they are about.
 
-const EMPTY: Picks = { upTo: 0, picked: [], more: false, matches: 0, ranked: 'all' };
+const EMPTY: Picks = {
+  upTo: 0,
+  picked: [],
+  more: false,
+  matches: 0,
+  ranked: 'all',
+  documents: 0,
+};
+/** Small pages live for a moment: of large ones, the process kept 80 MB. The writer puts them together again. */
+const PAGE_CHARS = 262_144;
+/** Marks that are kept in memory. */
+const MARKS_MAX = 1000;
 
 /** The state that says that something is being erased. */
 const ERASING = 'erasing';
@@ -27,11 +38,13 @@ const ERASING = 'erasing';
 const DAMAGED = /^SQLITE_(?:CORRUPT|NOTADB|SCHEMA|MISMATCH)|^WrongVersion$/;
 
 export class FilesIndex implements KeptIndex {
+  readonly pageChars: number = PAGE_CHARS;
   readonly #path: string;
   /** Tells one way of reading texts from another: after a change everything is read anew. */
   readonly #fingerprint: string;
   readonly #writer: Desk<'write'>;
   readonly #reader: Desk<'read'>;
+  readonly #marks = new Map<string, Promise<unknown>>();
   #opening: Promise<void> | undefined;
 
   constructor(path: string, fingerprint: string) {
@@ -51,14 +64,18 @@ export class FilesIndex implements KeptIndex {
   }
 
   apply(page: IndexPage): Promise<number> {
+    this.#marks.clear();
     return this.#write(() => this.#writer.call('apply', page));
   }
 
   marks(source: string): TextMarks {
     return {
-      get: (thread) => this.#write(() => this.#writer.call('getMark', source, thread)),
+      get: (thread) =>
+        this.#known(`get ${source} ${thread}`, () => this.#writer.call('getMark', source, thread)),
       list: (limit, after = '') =>
-        this.#write(() => this.#writer.call('listMarks', source, limit, after)),
+        this.#known(`list ${limit} ${source} ${after}`, () =>
+          this.#writer.call('listMarks', source, limit, after),
+        ),
       find: (ref) => this.#write(() => this.#writer.call('findRef', source, ref)),
       forksOf: (thread) => this.forksOf(source, thread),
     };
@@ -84,10 +101,6 @@ export class FilesIndex implements KeptIndex {
     return this.#read(() => this.#reader.call('walk', source, after, limit), []);
   }
 
-  documents(): Promise<number> {
-    return this.#read(() => this.#reader.call('documents'), 0);
-  }
-
   purge(): Promise<void> {
     return this.#write(() => this.#writer.call('purge'));
   }
@@ -106,6 +119,7 @@ export class FilesIndex implements KeptIndex {
   }
 
   async close(): Promise<void> {
+    this.#marks.clear();
     await this.#opening?.catch(() => undefined);
     this.#opening = undefined;
     await this.#reader.close();
@@ -117,9 +131,23 @@ export class FilesIndex implements KeptIndex {
     try {
       return await work();
     } catch (error) {
+      // The pages of a transaction fail together.
+      this.#marks.clear();
       if (isDamage(error)) await this.reset();
       throw error;
     }
+  }
+
+  /** Only pages change marks, and they come from here. So a search after which nothing is new asks no thread. */
+  #known<T>(key: string, ask: () => Promise<T>): Promise<T> {
+    const known = this.#marks.get(key) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const asked = this.#write(ask);
+    if (this.#marks.size >= MARKS_MAX) this.#marks.clear();
+    this.#marks.set(key, asked);
+    // Whoever asked is told.
+    asked.catch(() => this.#marks.delete(key));
+    return asked;
   }
 
   /** A file that is damaged answers as an empty one does, and is filled again by the next round. */
@@ -153,6 +181,7 @@ export class FilesIndex implements KeptIndex {
   }
 
   async #begin(): Promise<void> {
+    this.#marks.clear();
     await this.#reader.close();
     await this.#writer.close();
     removeSearchFiles(this.#path);

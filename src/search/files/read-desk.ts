@@ -6,7 +6,7 @@ import { countFacets } from '../rank/facets.ts';
 import { packedColumns, unpackRows } from '../rank/packed-rows.ts';
 import { pickRows, type CandidateRow, type RankedRow } from '../rank/pick-rows.ts';
 import type { Candidate, Weighted } from '../rank/rank.ts';
-import { partName } from './schema.ts';
+import { DOCUMENTS, partName } from './schema.ts';
 import { Statements, listParts, openForReading, type PartRow } from './text-tables.ts';
 
 // The reader of search.db. A query goes through the parts from the newest to the oldest, and looks at the clock between
@@ -15,7 +15,29 @@ import { Statements, listParts, openForReading, type PartRow } from './text-tabl
 /** Documents looked at for an estimate of how common a word is. */
 const SAMPLE_DOCS = 8192;
 
+/** Names of threads that are kept in memory. */
+const THREADS_MAX = 10_000;
+
 type NamedRow = Pick<Picked, 'id' | 'source' | 'thread' | 'ref' | 'depth'>;
+
+/** What every query needs, as it is until the writer commits. */
+interface Known {
+  readonly version: unknown;
+  readonly parts: readonly PartRow[];
+  readonly newest: number;
+  readonly documents: number;
+  readonly threads: Map<number, ThreadName>;
+}
+
+type ThreadName = Pick<Picked, 'source' | 'thread'>;
+
+interface PickedRow {
+  readonly id: number;
+  readonly thread: number;
+  readonly ref: string;
+  readonly depth: number;
+  readonly forked: number;
+}
 
 interface Gathered {
   readonly rows: readonly CandidateRow[];
@@ -25,15 +47,22 @@ interface Gathered {
 export class ReadDesk {
   readonly #db: Database;
   readonly #statements: Statements;
+  #known: Known | undefined;
 
   constructor(path: string) {
     this.#db = openForReading(path);
     this.#statements = new Statements(this.#db);
   }
 
+  /** All of it sees the index as it is at one moment. */
   pick(request: PickRequest): Picks {
-    const parts = listParts(this.#db);
-    const upTo = request.after?.upTo ?? this.#newest();
+    return this.#db.transaction(() => this.#pick(request));
+  }
+
+  #pick(request: PickRequest): Picks {
+    const known = this.#know();
+    const { parts } = known;
+    const upTo = request.after?.upTo ?? known.newest;
     const { rows, ranked } = this.#gather(parts, request, upTo);
     const basis = {
       ...this.#weigh(parts, request, upTo),
@@ -42,10 +71,11 @@ export class ReadDesk {
     const { picked, more, matches, groups } = pickRows(rows, request, basis);
     return {
       upTo,
-      picked: picked.flatMap((one) => this.#toPicked(one) ?? []),
+      picked: this.#toPicked(picked, known),
       more,
       matches,
       ranked,
+      documents: known.documents,
       ...(groups && {
         groups: new Map([...groups].map(([id, count]) => [this.#threadKey(id), count])),
       }),
@@ -77,16 +107,23 @@ export class ReadDesk {
     return rows.map((row) => ({ ...row, key: 0, score: 0 }));
   }
 
-  documents(): number {
-    return this.#statements.value('SELECT count(*) FROM docs') as number;
-  }
-
   close(): void {
     this.#db.close();
   }
 
-  #newest(): number {
-    return (this.#statements.value('SELECT max(id) FROM docs') as number | null) ?? 0;
+  #know(): Known {
+    const version = this.#statements.value('PRAGMA data_version');
+    if (this.#known !== undefined && this.#known.version === version) return this.#known;
+    const numberOf = (sql: string): number => Number(this.#statements.value(sql) ?? 0);
+    const known: Known = {
+      version,
+      parts: listParts(this.#db),
+      newest: numberOf('SELECT max(id) FROM docs'),
+      documents: numberOf(`SELECT value FROM state WHERE name = '${DOCUMENTS}'`),
+      threads: new Map(),
+    };
+    this.#known = known;
+    return known;
   }
 
   #gather(parts: readonly PartRow[], request: PickRequest, upTo: number): Gathered {
@@ -169,12 +206,26 @@ export class ReadDesk {
     return found;
   }
 
-  /** Undefined when it left the index in this moment. */
-  #toPicked({ row, key, score }: RankedRow): Picked | undefined {
-    const named = this.#statements.get(`${NAMED} WHERE d.id = ?`).get(row.id) as
-      | NamedRow
-      | undefined;
-    return named && { ...named, key, score };
+  #toPicked(ranked: readonly RankedRow[], { threads }: Known): Picked[] {
+    const ids = JSON.stringify(ranked.map(({ row }) => row.id));
+    const rows = this.#statements.get(PICKED).all(ids) as PickedRow[];
+    const found = new Map(rows.map((row) => [row.id, row]));
+    return ranked.flatMap(({ row: { id }, key, score }) => {
+      const row = found.get(id);
+      if (row === undefined) return [];
+      const { ref, depth, forked } = row;
+      const named = this.#named(row.thread, threads);
+      return [{ id, ...named, ref, depth, key, score, isForked: forked !== 0 }];
+    });
+  }
+
+  #named(thread: number, threads: Known['threads']): ThreadName {
+    let named = threads.get(thread);
+    if (named !== undefined) return named;
+    named = this.#statements.get(THREAD).get(thread) as ThreadName;
+    if (threads.size >= THREADS_MAX) threads.clear();
+    threads.set(thread, named);
+    return named;
   }
 
   #threadKey(id: number): string {
@@ -192,6 +243,10 @@ export class ReadDesk {
 
 const NAMED = `SELECT d.id, n.name AS source, t.name AS thread, CAST(d.ref AS TEXT) AS ref, d.depth
   FROM docs d JOIN threads t ON t.id = d.thread JOIN names n ON n.id = t.source`;
+const PICKED = `SELECT d.id, d.thread, CAST(d.ref AS TEXT) AS ref, d.depth,
+  EXISTS (SELECT 1 FROM forks WHERE parent = d.thread) AS forked
+  FROM docs d WHERE d.id IN (SELECT value FROM json_each(?))`;
+const THREAD = `SELECT n.name AS source, t.name AS thread FROM threads t JOIN names n ON n.id = t.source WHERE t.id = ?`;
 const THREAD_ID = `(SELECT t2.id FROM threads t2 JOIN names n2 ON n2.id = t2.source WHERE n2.name = ? AND t2.name = ?)`;
 const CONTEXTS = `(SELECT t3.id FROM threads t3 JOIN names n3 ON n3.id = t3.source
   WHERE n3.name = 'context' AND t3.name IN (SELECT value FROM json_each(?)))`;

@@ -16,7 +16,7 @@ it('cuts off the file what is free when it closes', () => {
     return { put: { ...said, ref: `ref-${at}`, texts: [`word ${at}`] } };
   });
   const desk = new WriteDesk(path);
-  const page = { source: 'context', marks: [], progress: { done: 0, total: 0 } };
+  const page = { source: 'context', marks: [], progress: { done: 0, total: 0 }, isLast: true };
   desk.apply({ ...page, changes });
   desk.apply({ ...page, changes: [{ removeThread: '1' }] });
   const before = read(path, 'freelist_count');

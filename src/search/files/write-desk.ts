@@ -1,7 +1,8 @@
-import type { Database } from '../../base/sqlite.ts';
-import { cutPieces, fieldTokens } from '../index/cut-pieces.ts';
+import type { Database, Statement } from '../../base/sqlite.ts';
+import { fieldTokens } from '../index/cut-pieces.ts';
 import type { Fork, IndexChange, IndexPage, IndexedText } from '../contract/search-index.ts';
-import { partName } from './schema.ts';
+import { cutRows } from './cut-rows.ts';
+import { DOCUMENTS, partName } from './schema.ts';
 import {
   Statements,
   addPart,
@@ -13,12 +14,17 @@ import {
 
 // The writer of search.db. It runs in a thread of its own where that is possible.
 // Invariants
-// - A page and its marks are one transaction. So after a crash the index goes on behind the last page it has.
+// - A page and its marks are in one transaction. So after a crash the index goes on behind the last page it has. Pages
+//   that follow each other share a transaction, because each one leaves segments behind that must be merged later.
 // - Numbers of documents rise and are never used again: a higher number came later.
 // - A document that left is in no answer from then on. Its tokens leave the file with `purge`.
 
 const PART_DOCS = 32_768;
 const PART_CHARS = 48 * 1024 * 1024;
+
+/** A transaction ends after this many characters, or this many changes. */
+const GROUP_CHARS = 4 * 1024 * 1024;
+const GROUP_CHANGES = 8192;
 
 /** The share of free pages that the file may keep. */
 const FREE_MAX = 0.02;
@@ -26,21 +32,29 @@ const FREE_MAX = 0.02;
 const INSERT_DOC = `INSERT INTO docs (id, thread, ref, depth, at, piece, words, kind, type, model, blob, sketch)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+interface DocRow {
+  readonly id: number;
+  readonly piece: number;
+}
+
 export class WriteDesk {
   readonly #db: Database;
   readonly #statements: Statements;
   readonly #names = new Map<string, number>();
   #parts: PartRow[];
-  #next: number;
+  #next = 1;
+  #documents = 0;
   #chars = 0;
   #removed = 0;
+  #insert: { readonly part: number; readonly statement: Statement } | undefined;
+  /** Of the transaction that is open, if there is one. */
+  #group = { chars: 0, changes: 0 };
 
   constructor(path: string) {
     this.#db = openForWriting(path);
     this.#statements = new Statements(this.#db);
-    this.#parts = listParts(this.#db);
-    this.#next = Number(this.state('next') ?? 1);
-    this.#chars = this.#parts[0]?.chars ?? 0;
+    this.#parts = [];
+    this.#remember();
   }
 
   state(name: string): string | undefined {
@@ -51,6 +65,7 @@ export class WriteDesk {
 
   /** As `setState`, and on the disk when it returns. */
   keepState(name: string, value: string): void {
+    this.#commit();
     this.#db.pragma('synchronous = FULL');
     this.setState(name, value);
     this.#db.pragma('synchronous = NORMAL');
@@ -62,16 +77,17 @@ export class WriteDesk {
     this.#statements.get(sql).run(name, value);
   }
 
-  /** Returns the number of rows that left. */
-  apply({ source, changes, marks }: IndexPage): number {
+  /** Returns the number of rows that left. A page that is not the last is found with those that follow it. */
+  apply({ source, changes, marks, isLast }: IndexPage): number {
     this.#removed = 0;
-    const isFull = this.#transaction(() => {
+    this.#guard(() => {
+      if (!this.#db.inTransaction) this.#db.exec('BEGIN IMMEDIATE');
       for (const change of changes) this.#change(source, change);
       for (const [thread, mark] of marks) this.#mark(source, thread, mark);
-      this.setState('next', String(this.#next));
-      return this.#noteFill();
     });
-    if (isFull) this.#seal();
+    this.#group.changes += changes.length;
+    const { chars, changes: count } = this.#group;
+    if (isLast || chars >= GROUP_CHARS || count >= GROUP_CHANGES) this.#commit();
     return this.#removed;
   }
 
@@ -87,13 +103,17 @@ export class WriteDesk {
   }
 
   findRef(source: string, ref: string): Fork | undefined {
+    const value = toRef(ref);
+    // Names have an index of their own. Numbers are few in each thread that shares them.
+    const isName = typeof value === 'string' ? " AND typeof(d.ref) = 'text'" : '';
     const sql = `SELECT t.name AS thread, d.depth FROM docs d JOIN threads t ON t.id = d.thread
-      WHERE d.ref = ? AND t.source = ? LIMIT 1`;
-    return this.#statements.get(sql).get(toRef(ref), this.#name(source)) as Fork | undefined;
+      WHERE d.ref = ?${isName} AND t.source = ? LIMIT 1`;
+    return this.#statements.get(sql).get(value, this.#name(source)) as Fork | undefined;
   }
 
   /** Rewrites the parts that documents left, and cuts what is free off the file. */
   purge(): void {
+    this.#commit();
     const dirty = this.#parts.filter((part) => part.dirty !== 0);
     for (const { id } of dirty) {
       this.#transaction(() => {
@@ -112,22 +132,52 @@ export class WriteDesk {
 
   /** What sealing and removals left free is cut off the file, where it is worth the time. */
   close(): void {
+    try {
+      this.#commit();
+    } catch {
+      // The pages are read again from where the index is.
+    }
     const [free, pages] = [this.#db.pragma('freelist_count'), this.#db.pragma('page_count')];
     if (Number(free) > Number(pages) * FREE_MAX) this.#db.exec('PRAGMA incremental_vacuum');
     this.#db.close();
   }
 
+  #commit(): void {
+    if (!this.#db.inTransaction) return;
+    const isFull = this.#guard(() => {
+      this.setState('next', String(this.#next));
+      this.setState(DOCUMENTS, String(this.#documents));
+      const isFilled = this.#noteFill();
+      this.#db.exec('COMMIT');
+      return isFilled;
+    });
+    this.#group = { chars: 0, changes: 0 };
+    if (isFull) this.#seal();
+  }
+
   #transaction<T>(work: () => T): T {
+    return this.#guard(() => this.#db.transaction(work, 'immediate'));
+  }
+
+  /** Work on the open transaction: all of it fails with a part of it. */
+  #guard<T>(work: () => T): T {
     try {
-      return this.#db.transaction(work, 'immediate');
+      return work();
     } catch (error) {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       // What memory knows may be of the transaction that failed.
-      this.#names.clear();
-      this.#parts = listParts(this.#db);
-      this.#next = Number(this.state('next') ?? 1);
-      this.#chars = this.#parts[0]?.chars ?? 0;
+      this.#remember();
       throw error;
     }
+  }
+
+  #remember(): void {
+    this.#names.clear();
+    this.#parts = listParts(this.#db);
+    this.#next = Number(this.state('next') ?? 1);
+    this.#documents = Number(this.state(DOCUMENTS) ?? 0);
+    this.#chars = this.#parts[0]?.chars ?? 0;
+    this.#group = { chars: 0, changes: 0 };
   }
 
   /** A reader may hold the log for a moment; then a later purge or closing empties it. */
@@ -157,14 +207,11 @@ export class WriteDesk {
     const fields = fieldTokens(text).join(' ');
     const [kind, type] = [this.#name(text.kind), this.#name(text.type)];
     const model = text.model === undefined ? 0 : this.#name(text.model);
-    for (const [piece, { parts, wholes, sketch }] of cutPieces(text.texts).entries()) {
+    const rows = cutRows(text.texts);
+    for (const [piece, { part, whole, words, sketch }] of rows.entries()) {
       const id = this.#next;
       this.#next += 1;
-      const joined = parts.join(' ');
-      const name = partName(this.#openPart(id).id);
-      this.#statements
-        .get(`INSERT INTO ${name} (rowid, part, whole, field) VALUES (?, ?, ?, ?)`)
-        .run(id, joined, wholes.join(' '), fields);
+      this.#insertInto(this.#openPart(id).id).run(id, part, whole, fields);
       this.#statements
         .get(INSERT_DOC)
         .run(
@@ -174,15 +221,26 @@ export class WriteDesk {
           text.depth,
           text.at,
           piece,
-          parts.length,
+          words,
           kind,
           type,
           model,
           text.blob ?? null,
           sketch,
         );
-      this.#chars += joined.length;
+      this.#chars += part.length;
+      this.#group.chars += part.length;
     }
+    if (rows.length > 0) this.#documents += 1;
+  }
+
+  /** Kept by its number: looking the text of a statement up for each document took as long as its other work here. */
+  #insertInto(part: number): Statement {
+    if (this.#insert?.part !== part) {
+      const sql = `INSERT INTO ${partName(part)} (rowid, part, whole, field) VALUES (?, ?, ?, ?)`;
+      this.#insert = { part, statement: this.#statements.get(sql) };
+    }
+    return this.#insert.statement;
   }
 
   /** The part that takes new documents. */
@@ -219,26 +277,27 @@ export class WriteDesk {
 
   #removeRef(thread: number, ref: string | bigint): void {
     const rows = this.#statements
-      .get('SELECT id FROM docs WHERE thread = ? AND ref = ?')
+      .get('SELECT id, piece FROM docs WHERE thread = ? AND ref = ?')
       .all(thread, ref);
-    for (const { id } of rows as { id: number }[]) this.#removeId(id);
+    for (const row of rows as DocRow[]) this.#removeRow(row);
   }
 
   #removeThread(source: string, name: string): void {
     const thread = this.#findThread(source, name);
     if (thread === undefined) return;
-    const rows = this.#statements.get('SELECT id FROM docs WHERE thread = ?').all(thread);
-    for (const { id } of rows as { id: number }[]) this.#removeId(id);
+    const rows = this.#statements.get('SELECT id, piece FROM docs WHERE thread = ?').all(thread);
+    for (const row of rows as DocRow[]) this.#removeRow(row);
     this.#statements.get('DELETE FROM forks WHERE thread = ?').run(thread);
   }
 
-  #removeId(id: number): void {
+  #removeRow({ id, piece }: DocRow): void {
     const at = this.#parts.findIndex(({ first }) => first <= id);
     const part = this.#parts[at];
     if (part === undefined) return;
     this.#statements.get(`DELETE FROM ${partName(part.id)} WHERE rowid = ?`).run(id);
     this.#statements.get('DELETE FROM docs WHERE id = ?').run(id);
     this.#removed += 1;
+    if (piece === 0) this.#documents -= 1;
     if (part.dirty !== 0) return;
     this.#statements.get('UPDATE parts SET dirty = 1 WHERE id = ?').run(part.id);
     this.#parts[at] = { ...part, dirty: 1 };

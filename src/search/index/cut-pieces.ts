@@ -7,10 +7,10 @@ import type { IndexedText } from '../contract/search-index.ts';
 // short ones. All words of a query must stand in one piece. Pieces overlap, so that no phrase falls between two.
 
 /** About 25 KB of English. PostgreSQL keeps no positions from 16,384 on. */
-const PIECE_PARTS = 4096;
+export const PIECE_PARTS = 4096;
 const OVERLAP_PARTS = 64;
 /** PostgreSQL keeps no more places of one token. */
-const TOKEN_PLACES = 255;
+export const TOKEN_PLACES = 255;
 /** A row of PostgreSQL takes 1 MB of tokens. A unit takes up to three bytes, as a part and once more in a whole. */
 const PIECE_UNITS = 131_072;
 

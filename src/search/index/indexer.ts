@@ -15,7 +15,6 @@ import type { Held, IndexChange, IndexPage, SearchIndex } from '../contract/sear
 // - A failure never reaches a commit. The round ends, and the next one goes on where the index is.
 
 const PAGE_DOCS = 1024;
-const PAGE_CHARS = 2_097_152;
 /** A round begins this long after a commit, so that a busy writer costs one round for many commits. */
 const PAUSE_MS = 100;
 const RETRY_MS = 5000;
@@ -124,7 +123,7 @@ export class Indexer {
     await this.#hold(
       () => true,
       async () => {
-        await this.#apply({ source, changes, marks: [], progress: this.#at });
+        await this.#apply({ source, changes, marks: [], progress: this.#at, isLast: true });
         return true;
       },
     );
@@ -232,7 +231,7 @@ export class Indexer {
 
   async #read(source: TextSource, held: Held): Promise<void> {
     const { index, readText } = this.#parts;
-    const batch = new PageWriter(source.kind, (page) => this.#apply(page));
+    const batch = new PageWriter(source.kind, index.pageChars, (page) => this.#apply(page));
     const marks = batch.marksOf(index.marks(source.kind));
     for await (const page of source.read(marks)) {
       for (const change of page.changes) {
@@ -259,15 +258,19 @@ export class Indexer {
 /** Gathers changes, and writes one page while the next is read. */
 class PageWriter {
   readonly #source: string;
+  readonly #pageChars: number;
   readonly #apply: (page: IndexPage) => Promise<void>;
   #changes: IndexChange[] = [];
   #marks = new Map<string, string | undefined>();
   #chars = 0;
   #progress: IndexPage['progress'] = { done: 0, total: 0 };
   #writing: Promise<void> = Promise.resolve();
+  /** True when the index waits for the last page. */
+  #isOpen = false;
 
-  constructor(source: string, apply: (page: IndexPage) => Promise<void>) {
+  constructor(source: string, pageChars: number, apply: (page: IndexPage) => Promise<void>) {
     this.#source = source;
+    this.#pageChars = pageChars;
     this.#apply = apply;
   }
 
@@ -299,23 +302,27 @@ class PageWriter {
   async mark({ marks, done, total }: TextPage): Promise<void> {
     for (const [thread, mark] of marks) this.#marks.set(thread, mark);
     this.#progress = { done, total };
-    if (this.#changes.length >= PAGE_DOCS || this.#chars >= PAGE_CHARS) await this.#send();
+    if (this.#changes.length >= PAGE_DOCS || this.#chars >= this.#pageChars)
+      await this.#send(false);
   }
 
   async flush(): Promise<void> {
-    await this.#send();
+    await this.#send(true);
     await this.#writing;
   }
 
   /** Waits for the page before, and leaves the writing of this one to itself. */
-  async #send(): Promise<void> {
+  async #send(isLast: boolean): Promise<void> {
     await this.#writing;
-    if (this.#changes.length === 0 && this.#marks.size === 0) return;
+    const isEmpty = this.#changes.length === 0 && this.#marks.size === 0;
+    if (isEmpty && !(isLast && this.#isOpen)) return;
+    this.#isOpen = !isLast;
     const page = {
       source: this.#source,
       changes: this.#changes,
       marks: [...this.#marks],
       progress: this.#progress,
+      isLast,
     };
     this.#changes = [];
     this.#marks = new Map();

@@ -19,17 +19,23 @@ const PARTS_MAX = 16;
 /** Ranking gets this much time more, so that what was found in the last moment can be shown. */
 const RANK_MS = 250;
 
-const STRETCH = `SELECT next_doc - 1 AS last, (SELECT min(id) FROM quipu.search_docs) AS first
+const STRETCH = `SELECT documents, next_doc - 1 AS last, (SELECT min(id) FROM quipu.search_docs) AS first
   FROM quipu.search_state`;
 const SOURCES = 'SELECT id FROM quipu.search_names WHERE name = ANY($1::bytea[])';
 
-interface Stretch {
+interface Span {
   /** Numbers of documents, both included. */
   readonly first: number;
   readonly last: number;
 }
 
+interface Stretch extends Span {
+  /** Documents in the whole index. */
+  readonly documents: number;
+}
+
 export interface FoundRows {
+  readonly documents: number;
   /** The number of the newest document that was looked at. */
   readonly upTo: number;
   readonly rows: readonly CandidateRow[];
@@ -47,7 +53,7 @@ export async function findRows(
 ): Promise<FoundRows> {
   const until = performance.now() + request.timeMs;
   const gathered: { rows: CandidateRow[]; ranked: Picks['ranked'] } = { rows: [], ranked: 'time' };
-  let stretch: Stretch = { first: 1, last: 0 };
+  let stretch: Stretch = { first: 1, last: 0, documents: 0 };
   const isInTime = await inTime(async () => {
     await database.read(async (sql) => {
       gathered.rows = [];
@@ -64,14 +70,14 @@ export async function findRows(
   const ranked = isInTime ? gathered.ranked : 'time';
   const rows = gathered.rows.slice(0, request.candidates);
   const basis = await weigh(database, request, { stretch, rows, until });
-  return { upTo: stretch.last, rows, ranked, basis };
+  return { documents: stretch.documents, upTo: stretch.last, rows, ranked, basis };
 }
 
 async function readStretch(sql: Sql, { after, timeMs }: PickRequest): Promise<Stretch> {
   await limitTime(sql, timeMs);
-  const [row] = await sql.query<{ first: number | null; last: number }>(STRETCH);
+  const [row] = await sql.query<{ documents: number; first: number | null; last: number }>(STRETCH);
   const last = after?.upTo ?? row?.last ?? 0;
-  return { first: row?.first ?? last + 1, last };
+  return { documents: row?.documents ?? 0, first: row?.first ?? last + 1, last };
 }
 
 interface Gathering {
@@ -160,7 +166,7 @@ const MATCHING = `FROM quipu.search_docs WHERE tokens @@ p.query::tsquery AND id
 async function countLeaves(
   sql: Sql,
   leaves: readonly (Term | Phrase)[],
-  stretch: Stretch,
+  stretch: Span,
 ): Promise<readonly { leaf: number; count: number }[]> {
   const { queries, lows, highs, nths } = questions(partsIn(stretch), leaves, stretch);
   const text = `SELECT p.leaf, sum(d.count)::bigint AS count FROM ${QUESTIONS}
@@ -171,7 +177,7 @@ async function countLeaves(
 async function findLeaves(
   sql: Sql,
   leaves: readonly (Term | Phrase)[],
-  stretch: Stretch,
+  stretch: Span,
 ): Promise<ReadonlyMap<number, Set<number>>> {
   const found = new Map<number, Set<number>>();
   const { queries, lows, highs, nths } = questions(partsIn(stretch), leaves, stretch);
@@ -191,7 +197,7 @@ async function findLeaves(
 function questions(
   parts: readonly number[],
   conditions: readonly (Condition | undefined)[],
-  { first, last }: Stretch,
+  { first, last }: Span,
 ): { queries: string[]; lows: number[]; highs: number[]; nths: number[] } {
   const pairs = parts.flatMap((part) =>
     conditions.map((condition, nth) => ({ part, condition, nth })),
@@ -204,7 +210,7 @@ function questions(
   };
 }
 
-function partsIn({ first, last }: Stretch): number[] {
+function partsIn({ first, last }: Span): number[] {
   return partsOf(Math.floor(first / PART_DOCS), Math.floor(last / PART_DOCS));
 }
 

@@ -31,6 +31,8 @@ import { makePage, writePage } from './write-page.ts';
 const ERASURE_MS = 60_000;
 const ERASURE_RENEW_MS = 15_000;
 const SESSIONS = 'session';
+/** A page is a transaction of its own. */
+const PAGE_CHARS = 2_097_152;
 
 const NOTE = `INSERT INTO quipu.search_erasures (server, expires_at)
   VALUES ($1, clock_timestamp() + $2 * interval '1 millisecond')
@@ -52,8 +54,8 @@ const NAMED = `n.name AS source, t.name AS thread, d.ref, d.depth FROM quipu.sea
   JOIN quipu.search_threads t ON t.id = d.thread JOIN quipu.search_names n ON n.id = d.source`;
 const IN_BLOB = `SELECT DISTINCT ${NAMED} WHERE d.blob = $1`;
 const WALK = `SELECT d.id, ${NAMED} WHERE d.id > $2 AND d.source = ${SOURCE} ORDER BY d.id LIMIT $3`;
-const PICKED = `SELECT d.id, ${NAMED} WHERE d.id = ANY($1::bigint[])`;
-const DOCUMENTS = 'SELECT documents FROM quipu.search_state';
+const FORKED = 'EXISTS (SELECT 1 FROM quipu.search_forks f WHERE f.parent = d.thread) AS forked';
+const PICKED = `SELECT d.id, ${FORKED}, ${NAMED} WHERE d.id = ANY($1::bigint[])`;
 const NAMES = 'SELECT id, name FROM quipu.search_names WHERE id = ANY($1::integer[])';
 
 interface NamedRow {
@@ -62,9 +64,11 @@ interface NamedRow {
   readonly thread: Buffer;
   readonly ref: Buffer;
   readonly depth: number;
+  readonly forked?: boolean;
 }
 
 export class PostgresIndex implements KeptIndex {
+  readonly pageChars: number = PAGE_CHARS;
   readonly #database: Database;
   readonly #texts: string;
   readonly #server: string = randomUUID();
@@ -145,7 +149,11 @@ export class PostgresIndex implements KeptIndex {
 
   async pick(request: PickRequest): Promise<Picks> {
     const sources = ['context', 'chat', 'workflow', 'queue', this.#sessions].map(toName);
-    const { upTo, rows, ranked, basis } = await findRows(this.#database, request, sources);
+    const { documents, upTo, rows, ranked, basis } = await findRows(
+      this.#database,
+      request,
+      sources,
+    );
     const { picked, more, matches, groups } = pickRows(rows, request, basis);
     const named = await this.#namesOf(picked.map(({ row }) => row.id));
     const found: Picked[] = [];
@@ -163,6 +171,7 @@ export class PostgresIndex implements KeptIndex {
       more,
       matches,
       ranked,
+      documents,
       ...(groups && {
         groups: new Map([...groups].map(([id, count]) => [threads.get(id) ?? '', count])),
       }),
@@ -187,11 +196,6 @@ export class PostgresIndex implements KeptIndex {
     const values = [toName(this.#sourceName(source)), after, limit];
     const rows = await this.#database.query<NamedRow>(WALK, values);
     return rows.map((row) => this.#toPicked(row));
-  }
-
-  async documents(): Promise<number> {
-    const [state] = await this.#database.query<{ documents: number }>(DOCUMENTS);
-    return state?.documents ?? 0;
   }
 
   /** Nothing to do: rows are gone with the commit, and old bytes are the database's own, as for every erasure. */
@@ -245,7 +249,7 @@ export class PostgresIndex implements KeptIndex {
     return new Map(rows.map((row) => [row.id, this.#toPicked(row)]));
   }
 
-  #toPicked({ id, source, thread, ref, depth }: NamedRow): Picked {
+  #toPicked({ id, source, thread, ref, depth, forked }: NamedRow): Picked {
     const name = fromBytes(source);
     return {
       id,
@@ -255,6 +259,7 @@ export class PostgresIndex implements KeptIndex {
       thread: fromBytes(thread),
       ref: fromBytes(ref),
       depth,
+      ...(forked !== undefined && { isForked: forked }),
     };
   }
 

@@ -8,6 +8,7 @@ import type { CandidateRow } from './pick-rows.ts';
 type NumberColumn = Exclude<keyof CandidateRow, 'doc' | 'sketch'> | 'piece';
 
 const ALWAYS = ['id', 'piece', 'words'] as const;
+const READ: readonly NumberColumn[] = [...ALWAYS, 'at', 'thread', 'kind', 'type', 'model'];
 
 /** The columns that a request needs, in the order in which they are packed. The sketch follows them. */
 export function packedColumns({
@@ -32,7 +33,10 @@ export function unpackRows(packed: string, columns: readonly NumberColumn[]): Ca
   const rows: CandidateRow[] = [];
   const sketches = new Uint8Array(packed.length >> 1);
   const values = new Float64Array(columns.length);
-  const valueOf = (column: NumberColumn): number => values[columns.indexOf(column)] ?? 0;
+  const [id, piece, words, time, thread, kind, type, model] = READ.map((column) =>
+    columns.indexOf(column),
+  );
+  const valueOf = (nth: number | undefined): number => values[nth ?? -1] ?? 0;
   let used = 0;
   for (let at = 0; at < packed.length;) {
     for (let nth = 0; nth < columns.length; nth += 1) {
@@ -50,16 +54,16 @@ export function unpackRows(packed: string, columns: readonly NumberColumn[]): Ca
       used += 1;
     }
     at += 1;
-    const id = valueOf('id');
+    const number = valueOf(id);
     rows.push({
-      id,
-      doc: id - valueOf('piece'),
-      words: valueOf('words'),
-      at: valueOf('at'),
-      thread: valueOf('thread'),
-      kind: valueOf('kind'),
-      type: valueOf('type'),
-      model: valueOf('model'),
+      id: number,
+      doc: number - valueOf(piece),
+      words: valueOf(words),
+      at: valueOf(time),
+      thread: valueOf(thread),
+      kind: valueOf(kind),
+      type: valueOf(type),
+      model: valueOf(model),
       sketch: { bytes: sketches, from, to: used },
     });
   }

@@ -156,7 +156,7 @@ function addWhole(
 }
 
 /** `++` or `#` at the end of a run, as in the names of languages. */
-function endingAt(text: string, at: number): string {
+export function endingAt(text: string, at: number): string {
   const unit = text.charCodeAt(at);
   const ending =
     unit === 0x23 ? '#' : unit === 0x2b && text.charCodeAt(at + 1) === 0x2b ? '++' : '';
@@ -204,7 +204,7 @@ function fold(run: string): string {
     .normalize('NFC');
 }
 
-function isAscii(text: string): boolean {
+export function isAscii(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7f) return false;
   return true;
 }

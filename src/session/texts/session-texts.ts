@@ -75,14 +75,17 @@ export function sessionTexts(place: SessionPlace): TextSource {
       if (isFull) yield* forgetOthers(marks, seen);
     },
 
-    async load(thread, ref) {
-      const file = await fileOf(thread);
-      if (file === undefined) return undefined;
-      if (!ref.startsWith(ARTIFACT)) return loadEntry(io, { thread, file, ref });
-      const folder = artifactsFolderOf(file);
-      if (folder === undefined) return undefined;
-      return loadArtifact(io, { thread, folder, name: ref.slice(ARTIFACT.length) });
-    },
+    load: (documents) =>
+      Promise.all(
+        documents.map(async ({ thread, ref }) => {
+          const file = await fileOf(thread);
+          if (file === undefined) return undefined;
+          if (!ref.startsWith(ARTIFACT)) return loadEntry(io, { thread, file, ref });
+          const folder = artifactsFolderOf(file);
+          if (folder === undefined) return undefined;
+          return loadArtifact(io, { thread, folder, name: ref.slice(ARTIFACT.length) });
+        }),
+      ),
 
     async around(thread, ref, count) {
       const file = await fileOf(thread);
