@@ -130,7 +130,8 @@ export const THREADS: Readonly<Record<Kind, ThreadKind>> = {
     },
     async read(store, thread, { limit, cursor }) {
       const before = cursor === undefined ? {} : { before: cursor };
-      const page = await store.workflows.steps(thread, { limit, ...before });
+      const maxBytes = PAYLOAD_BYTES * limit;
+      const page = await store.workflows.steps(thread, { limit, maxBytes, ...before });
       const entries = page.steps.map(({ hash, role, timestamp, content = '' }) => {
         return { id: hash, at: new Date(timestamp).toISOString(), role, text: content };
       });

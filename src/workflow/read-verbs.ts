@@ -9,12 +9,13 @@ import { toThreadId, type WorkflowsHome } from './home/workflows-home.ts';
 import { findReachableHashes, readState } from './nodes/node-reader.ts';
 import { assembleContext } from './steps/context.ts';
 import { liveSteps } from './steps/live-steps.ts';
-import { readSteps, toStep, readStates } from './steps/walk-steps.ts';
+import { collectSteps, walkSteps } from './steps/walk-steps.ts';
 import { listThreads } from './threads/list-threads.ts';
 import { readThread } from './threads/read-thread.ts';
 import { describeThread, describeThreads } from './threads/thread-details.ts';
 import { watchIndex } from './threads/watch-index.ts';
 import type {
+  InfoOptions,
   StepPage,
   ThreadDetails,
   LiveOptions,
@@ -26,6 +27,8 @@ type ReadVerbs = Pick<
   Workflows,
   'get' | 'list' | 'steps' | 'context' | 'info' | 'live' | 'watchIndex' | 'findReachableHashes'
 >;
+
+const INFO_LINES_AT_ONCE = 32;
 
 export function readVerbs(home: WorkflowsHome): ReadVerbs {
   const { engine, lifetime } = home;
@@ -53,30 +56,38 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
 
     async steps(id: string, options: StepsOptions = {}): Promise<StepPage> {
       lifetime.assertOpen('workflows.steps');
-      const { limit = STEPS_DEFAULT, before, content = true } = options;
+      const { limit = STEPS_DEFAULT, before, content = true, maxBytes = Infinity } = options;
       const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
       const { head, start } = await readThread(engine, toThreadId(id));
       const from = before === undefined ? head : await parentOf(engine, before, start);
       if (from === null || from === start) return { steps: [] };
-      const states = (await readStates(engine, from, { limit: most })).toReversed();
-      const steps = content
-        ? await readSteps(engine, states)
-        : states.map((state) => toStep(state));
+      const rounds = walkSteps(engine, from, { limit: most });
+      const found = await collectSteps(engine, rounds, { content, maxBytes });
+      const steps = found.steps.slice(0, Math.max(1, found.fitting)).toReversed();
       const [oldest] = steps;
       return { steps, ...(oldest?.parent && { cursor: oldest.hash }) };
     },
 
-    async context(id: string) {
+    async context(id: string, { maxBytes = Infinity } = {}) {
       lifetime.assertOpen('workflows.context');
-      return assembleContext(engine, toThreadId(id));
+      return assembleContext(engine, toThreadId(id), maxBytes);
     },
 
-    async info(id: string, { from = 0, limit = STEPS_MAX } = {}): Promise<readonly JsonObject[]> {
+    async info(id: string, options: InfoOptions = {}): Promise<readonly JsonObject[]> {
+      const { from = 0, limit = STEPS_MAX, maxBytes = Infinity } = options;
       lifetime.assertOpen('workflows.info');
       const thread = await readThread(engine, toThreadId(id));
       const first = checkWhole(from, 'from', 0, Number.MAX_SAFE_INTEGER);
       const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
-      const lines = await engine.readLog(infoLog(thread.bundle, thread.id), first, most);
+      const name = infoLog(thread.bundle, thread.id);
+      const lines: string[] = [];
+      for (let bytes = 0; lines.length < most && bytes < maxBytes;) {
+        const step = Math.min(INFO_LINES_AT_ONCE, most - lines.length);
+        const read = await engine.readLog(name, first + lines.length, step);
+        for (const line of read) bytes += line.length;
+        lines.push(...read);
+        if (read.length < step) break;
+      }
       return lines.map((line) => JSON.parse(line) as JsonObject);
     },
 

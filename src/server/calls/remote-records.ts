@@ -1,9 +1,10 @@
 import { toHash } from '../../base/brand.ts';
-import { invalid, isQuipuError, QuipuError } from '../../base/errors.ts';
+import { invalid, isQuipuError, QuipuError, tooLarge } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/text.ts';
 import { parsePieceList, readPieceList } from '../../chat/events/chat-lines.ts';
 import { parseTypes } from '../../chat/events/custom-types.ts';
 import { parseHeld } from '../../chat/events/hold-blobs.ts';
+import { LINE_PAYLOAD_BYTES } from '../../chat/events/limits.ts';
 import { parseMeta } from '../../chat/events/meta.ts';
 import { namesAll } from '../../chat/retention/chat-roots.ts';
 import { parseSegmentLine } from '../../chat/segments/segment-line.ts';
@@ -42,6 +43,8 @@ interface Rule {
   readonly check: (text: string, place: Place) => unknown;
   /** The right that is needed in addition to the scope of a commit. */
   readonly needs?: Needed;
+  /** What a line of a log takes at most. Readers read hundreds of lines at once. */
+  readonly lineBytes?: number;
 }
 
 interface KindRules {
@@ -60,7 +63,11 @@ const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
     ],
     logs: [
       // Chats can read any line, and report the lines that are no events.
-      { names: /^chats\/session-\w{1,128}\.events\.ndjson$/, check: () => undefined },
+      {
+        names: /^chats\/session-\w{1,128}\.events\.ndjson$/,
+        check: () => undefined,
+        lineBytes: 4 * LINE_PAYLOAD_BYTES,
+      },
       { names: /^chats-cache\/session-(\w{1,128})\.ndjson$/, check: checkSegment },
     ],
   },
@@ -81,10 +88,12 @@ const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
       {
         names: /^workflows\/bundles\/[0-9a-f]{64}\/history\/\d{4}-\d\d-\d\d\.jsonl$/,
         check: (text, { name }) => parseHistoryLine(name, text),
+        lineBytes: 4096,
       },
       {
         names: /^workflows\/bundles\/[0-9a-f]{64}\/[0-9A-Z]{26}\.info\.jsonl$/,
         check: (text, { name }) => parseObject(name, text),
+        lineBytes: 256 * 1024,
       },
     ],
   },
@@ -116,8 +125,17 @@ export async function checkRecords(
     const { name } = change;
     const find = findRule('logs', name, identity);
     if (change.do === 'remove') continue;
-    for (const line of change.lines) await checkText(find, line, { engine, blobs, name });
+    for (const line of change.lines) {
+      assertFits(line, find.lineBytes ?? Infinity);
+      await checkText(find, line, { engine, blobs, name });
+    }
   }
+}
+
+function assertFits(line: string, limit: number): void {
+  const size = Buffer.byteLength(line);
+  if (size <= limit) return;
+  throw tooLarge('line', limit, size, `a line takes ${size} bytes, and ${limit} are allowed`);
 }
 
 function findRule(list: keyof KindRules, name: string, identity: Identity): Rule {

@@ -17,6 +17,8 @@ export interface Run {
 
 /** The number of lines kept between two commits; older ones are dropped. */
 const LINES_MAX = 1000;
+/** The rest of a longer message is left out. */
+const MESSAGE_CHARS_MAX = 32_768;
 
 /** Debug lines that wait for the next commit, so that they cost no sync of their own. */
 export class InfoLines {
@@ -27,7 +29,10 @@ export class InfoLines {
     this.#clock = clock;
   }
 
-  add(level: 'info' | 'warn' | 'error', message: string, more: object = {}): void {
+  add(level: 'info' | 'warn' | 'error', text: string, more: object = {}): void {
+    const left = text.length - MESSAGE_CHARS_MAX;
+    const message =
+      left > 0 ? `${text.slice(0, MESSAGE_CHARS_MAX)}… [${left} more characters]` : text;
     this.#lines.push(JSON.stringify({ at: this.#clock(), level, message, ...more }));
     if (this.#lines.length > LINES_MAX) this.#lines.shift();
   }

@@ -1,46 +1,60 @@
+import { tooLarge } from '../../base/errors.ts';
+import type { QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ThreadId } from '../home/workflows-home.ts';
 import { readStart, readText } from '../nodes/node-reader.ts';
 import type { StateAt } from '../nodes/nodes.ts';
 import { findThread, toThread } from '../threads/read-thread.ts';
 import type { Thread, ThreadContext, ThreadStart } from '../threads/workflows.ts';
-import { readSteps, walkSteps } from './walk-steps.ts';
+import { collectSteps, walkSteps } from './walk-steps.ts';
 
 /**
  * Walks back from the head. A state with a summary ends the walk: the summary stands for everything before it. The
  * thread's note names that state, so that the last hop does not reach beyond it.
  */
-export async function assembleContext(engine: Engine, id: ThreadId): Promise<ThreadContext> {
+export async function assembleContext(
+  engine: Engine,
+  id: ThreadId,
+  maxBytes: number = Infinity,
+): Promise<ThreadContext> {
   const found = await findThread(engine, id);
   const thread = toThread(id, found);
-  const [start, states] = await Promise.all([
+  const rounds = statesSince(engine, thread, found.note.value.compact);
+  const [start, read] = await Promise.all([
     readThreadStart(engine, thread),
-    statesSince(engine, thread, found.note.value.compact),
+    collectSteps(engine, rounds, { maxBytes }),
   ]);
-  const compact = states.at(-1)?.node.payload.compact;
-  const [summary, read] = await Promise.all([
-    compact ? readText(engine, compact, 'summary') : undefined,
-    readSteps(engine, states.toReversed()),
-  ]);
+  if (read.fitting < read.steps.length) throw tooLong(maxBytes);
+  const compact = read.steps.at(-1)?.compact;
+  const summary = compact ? await readText(engine, compact, 'summary') : undefined;
   // A state that is nothing but a summary has nothing else to show.
-  const steps = read.filter((step) => step.compact === undefined || step.content !== '');
+  const steps = read.steps
+    .toReversed()
+    .filter((step) => step.compact === undefined || step.content !== '');
   return { thread, start, ...(summary !== undefined && { summary }), steps };
 }
 
-async function statesSince(
+async function* statesSince(
   engine: Engine,
   { head, start }: Thread,
   until: StateAt['hash'] | undefined,
-): Promise<StateAt[]> {
-  const states: StateAt[] = [];
-  if (head === start) return states;
+): AsyncGenerator<readonly StateAt[]> {
+  if (head === start) return;
   for await (const round of walkSteps(engine, head, { until })) {
-    for (const state of round) {
-      states.push(state);
-      if (state.node.payload.compact) return states;
-    }
+    const end = round.findIndex(({ node }) => node.payload.compact);
+    yield end === -1 ? round : round.slice(0, end + 1);
+    if (end !== -1) return;
   }
-  return states;
+}
+
+function tooLong(limit: number): QuipuError<'TOO_LARGE'> {
+  const advice = 'read its steps in pages, or let a role write a summary';
+  return tooLarge(
+    'context',
+    limit,
+    limit + 1,
+    `the context takes more than ${limit} bytes; ${advice}`,
+  );
 }
 
 async function readThreadStart(engine: Engine, { start }: Thread): Promise<ThreadStart> {

@@ -3,7 +3,7 @@ import { invalid, type QuipuError } from '../../base/errors.ts';
 import type { WorkflowsHome } from '../home/workflows-home.ts';
 import { readStart } from '../nodes/node-reader.ts';
 import { COMPACT_ROLE } from '../nodes/nodes.ts';
-import { readStates } from './walk-steps.ts';
+import { walkSteps } from './walk-steps.ts';
 
 // The rounds of a thread: its steps but for summaries made by hand. No node has their number, so they are counted along
 // the chain once, and from then on this process knows the number at each head it has seen or made.
@@ -20,8 +20,11 @@ export async function assertRoundsLeft(
 }
 
 async function countRounds({ engine }: WorkflowsHome, head: Hash): Promise<number> {
-  const states = await readStates(engine, head);
-  return states.filter(({ node }) => node.payload.role !== COMPACT_ROLE).length;
+  let rounds = 0;
+  for await (const states of walkSteps(engine, head)) {
+    rounds += states.filter(({ node }) => node.payload.role !== COMPACT_ROLE).length;
+  }
+  return rounds;
 }
 
 function noRounds(maxRounds: number): QuipuError<'INVALID'> {

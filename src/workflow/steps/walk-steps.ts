@@ -118,6 +118,59 @@ export function toStep(
   };
 }
 
+interface CollectOptions {
+  /** Default true. */
+  readonly content?: boolean;
+  /** Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+export interface CollectedSteps {
+  /** Newest first. */
+  readonly steps: readonly Step[];
+  /** The number of steps that take at most `maxBytes` together. */
+  readonly fitting: number;
+}
+
+/**
+ * Reads the contents of each round of a walk while the walk goes on. With a limit of bytes, a round is read before the
+ * next one, so that no more than the limit and a round is in memory.
+ */
+export async function collectSteps(
+  blobs: BlobReader,
+  rounds: AsyncIterable<readonly StateAt[]>,
+  { content = true, maxBytes = Infinity }: CollectOptions,
+): Promise<CollectedSteps> {
+  const reads: Promise<readonly Step[]>[] = [];
+  let fitting = 0;
+  let left = maxBytes;
+  for await (const round of rounds) {
+    const read = content
+      ? readSteps(blobs, round)
+      : Promise.resolve(round.map((state) => toStep(state)));
+    reads.push(read);
+    // The end of this function waits for all of them, and so sees a failure.
+    read.catch(() => undefined);
+    if (maxBytes === Infinity) continue;
+    for (const step of await read) {
+      left -= sizeOf(step);
+      if (left >= 0) fitting += 1;
+    }
+    if (left < 0) break;
+  }
+  const steps = (await Promise.all(reads)).flat();
+  return { steps, fitting: maxBytes === Infinity ? steps.length : fitting };
+}
+
+const HASH_CHARS = 64;
+
+/** The characters of a step, about as many as it has in JSON. */
+function sizeOf({ role, meta, content = '', refs = [] }: Step): number {
+  return (
+    role.length + JSON.stringify(meta).length + content.length + HASH_CHARS * (3 + refs.length)
+  );
+}
+
 /** Reads steps with their contents, side by side. */
 export async function readSteps(blobs: BlobReader, states: readonly StateAt[]): Promise<Step[]> {
   return Promise.all(

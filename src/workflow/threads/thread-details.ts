@@ -7,7 +7,11 @@ const KILLED = 130;
 /** The beginning of a prompt that a list shows. */
 const PROMPT_CHARS = 200;
 
-const THREADS_AT_ONCE = 32;
+/** The beginning of a summary that a list shows: a page has thousands of threads. */
+const SUMMARY_CHARS = 1000;
+
+/** A prompt may have 8 MiB, and is read as a whole. */
+const THREADS_AT_ONCE = 8;
 
 /** For a list: with the beginnings of the prompts. */
 export async function describeThreads(
@@ -33,18 +37,21 @@ export async function describeThread(
     unlessLost(() => readBegun(engine, thread)),
     thread.state === 'completed' ? unlessLost(() => readEnded(engine, thread)) : undefined,
   ]);
-  const prompt = begun?.prompt;
-  const isCut = !wholePrompt && prompt !== undefined && prompt.length > PROMPT_CHARS;
-  // No half of a character is left at the end.
-  const shown = isCut
-    ? `${prompt.slice(0, PROMPT_CHARS).replace(/[\uD800-\uDBFF]$/, '')}…`
-    : prompt;
+  const show = (text: string, maxChars: number): string =>
+    wholePrompt ? text : cut(text, maxChars);
   return {
     ...thread,
     ...(begun !== undefined && { name: begun.name }),
-    ...(shown !== undefined && { prompt: shown }),
+    ...(begun?.prompt !== undefined && { prompt: show(begun.prompt, PROMPT_CHARS) }),
     ...ended,
+    ...(ended?.summary !== undefined && { summary: show(ended.summary, SUMMARY_CHARS) }),
   };
+}
+
+/** No half of a character is left at the end. */
+function cut(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  return `${text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 async function readBegun(

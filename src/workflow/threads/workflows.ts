@@ -175,6 +175,22 @@ export interface StepsOptions {
   readonly before?: string;
   /** Default true. */
   readonly content?: boolean;
+  /** The page ends before its steps take more than this together; it has at least one. Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+export interface InfoOptions {
+  /** The first line. Default 0. */
+  readonly from?: number;
+  /** Default and at most 1,000. */
+  readonly limit?: number;
+  /** The page ends when its lines take more than this together. Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+export interface ContextOptions {
+  /** TOO_LARGE for a context of more bytes. Default: no limit. */
+  readonly maxBytes?: number;
 }
 
 export interface LiveOptions {
@@ -209,12 +225,9 @@ export interface Workflows {
   list(options?: ListThreads): Promise<ThreadPage>;
   steps(id: string, options?: StepsOptions): Promise<StepPage>;
   /** Returns the context for a model: walks back to the newest summary, or to the beginning. */
-  context(id: string): Promise<ThreadContext>;
+  context(id: string, options?: ContextOptions): Promise<ThreadContext>;
   /** Returns debug lines of a thread, oldest first. */
-  info(
-    id: string,
-    options?: { readonly from?: number; readonly limit?: number },
-  ): Promise<readonly JsonObject[]>;
+  info(id: string, options?: InfoOptions): Promise<readonly JsonObject[]>;
   /** Yields the steps that are there and those to come, until the thread ends or is removed. */
   live(id: string, options?: LiveOptions): AsyncIterable<Step>;
   /** Yields `threads.json` of a bundle, now and after every change; a reader that is far behind gets the newest. */

@@ -7,6 +7,7 @@ import type {
   StartThread,
   StepsOptions,
 } from '../../../workflow/threads/workflows.ts';
+import { ANSWER_BYTES } from '../../calls/check-args.ts';
 import { given } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
@@ -31,6 +32,8 @@ import {
 // program that calls `run` or `resume` in the library runs the bundle itself, also over a connection to this server.
 
 const params = z.strictObject({ id: threadId });
+/** A context is one answer. A model takes less. */
+const CONTEXT_BYTES = 2 * ANSWER_BYTES;
 const THREADS = '/v1/workflows/threads';
 const thread = { json: threadJson, example: EXAMPLE_THREAD };
 const step = { json: stepJson, example: EXAMPLE_STEP };
@@ -109,13 +112,16 @@ const readRoutes: readonly Route[] = [
       content: flag.optional().describe('Default true'),
     }),
     answer: {
-      what: 'A page; `cursor` is there when there are earlier steps',
+      what: 'A page of about 8 MiB at most; `cursor` is there when there are earlier steps',
       json: z.strictObject({ steps: z.array(stepJson), cursor: hashText.optional() }),
       example: { steps: [EXAMPLE_STEP] },
     },
     run: async ({ params: { id }, query, request }) =>
       jsonReply(
-        await request.service.served.store.workflows.steps(id, given(query) as StepsOptions),
+        await request.service.served.store.workflows.steps(id, {
+          ...(given(query) as StepsOptions),
+          maxBytes: ANSWER_BYTES,
+        }),
       ),
   }),
 
@@ -131,12 +137,17 @@ const readRoutes: readonly Route[] = [
       limit: count.optional().describe('Default and at most 1,000'),
     }),
     answer: {
-      what: 'Lines; the next page begins at `from` plus their number',
+      what: 'Lines, about 8 MiB at most; the next page begins at `from` plus their number, until there are none',
       json: z.strictObject({ lines: z.array(z.looseObject({})) }),
       example: { lines: [{ at: 1_790_000_000_500, level: 'info', message: 'planner begins' }] },
     },
     run: async ({ params: { id }, query, request }) =>
-      jsonReply({ lines: await request.service.served.store.workflows.info(id, given(query)) }),
+      jsonReply({
+        lines: await request.service.served.store.workflows.info(id, {
+          ...given(query),
+          maxBytes: ANSWER_BYTES,
+        }),
+      }),
   }),
 
   defineRoute({
@@ -147,12 +158,14 @@ const readRoutes: readonly Route[] = [
     needs: 'read',
     params,
     answer: {
-      what: 'The context',
+      what: 'The context; TOO_LARGE if it has more than 16 MiB',
       json: contextJson,
       example: EXAMPLE_WORKFLOW_CONTEXT,
     },
     run: async ({ params: { id }, request }) =>
-      jsonReply(await request.service.served.store.workflows.context(id)),
+      jsonReply(
+        await request.service.served.store.workflows.context(id, { maxBytes: CONTEXT_BYTES }),
+      ),
   }),
 ];
 
