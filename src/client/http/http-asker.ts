@@ -3,6 +3,7 @@ import { QuipuError } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
 import { fromServer, outcomeUnknown, timedOut, unavailable } from '../outcome.ts';
 import { TIMEOUT_MS_DEFAULT } from '../retry.ts';
+import { readWhole } from './read-framed.ts';
 
 export interface HttpClientOptions {
   readonly token?: string;
@@ -78,6 +79,8 @@ export class HttpAsker {
     return {
       method,
       signal,
+      // A store never sends its clients elsewhere. Whoever does would get what they write.
+      redirect: 'manual',
       headers: {
         ...headers,
         ...(this.#token !== undefined && { Authorization: `Bearer ${this.#token}` }),
@@ -128,8 +131,19 @@ export function lost(cause: unknown): QuipuError {
   return outcomeUnknown('the server went away before its answer came', cause);
 }
 
+const ERROR_BYTES_MAX = 1024 * 1024;
+
 async function toError(response: Response): Promise<QuipuError> {
-  const text = await response.text();
+  const { status, type } = response;
+  // Browsers do not show where a redirect leads.
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+    await response.body?.cancel();
+    const to = response.headers.get('location');
+    const where = to === null ? 'another address' : JSON.stringify(to.slice(0, 200));
+    const message = `the server sends its clients to ${where}; connect to where the store is`;
+    return new QuipuError('UNSUPPORTED', message, { what: 'redirect', found: String(status) });
+  }
+  const text = new TextDecoder().decode(await readWhole(response, ERROR_BYTES_MAX));
   try {
     const { error } = parseBoundedJson(text) as {
       error: { code: ErrorCode; message: string; data: ErrorData[ErrorCode] };

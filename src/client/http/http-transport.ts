@@ -6,7 +6,7 @@ import type { CallOptions, Transport } from '../transport.ts';
 import { decodeBody, decodePiece, encodeBody } from './call-body.ts';
 import { HttpAsker, aborted, lost } from './http-asker.ts';
 import type { HttpClientOptions } from './http-asker.ts';
-import { readFramed } from './read-framed.ts';
+import { readFramed, readWhole } from './read-framed.ts';
 
 const TYPE = 'application/x-quipu-call';
 
@@ -89,7 +89,7 @@ export class HttpTransport implements Transport {
     using reach = this.#reach(options.signal);
     try {
       const response = await this.#post(method, body, { ...options, signal: reach.signal });
-      return fromCall(decodeBody(new Uint8Array(await response.arrayBuffer())));
+      return fromCall(decodeBody(await readWhole(response, ANSWER_BYTES_MAX)));
     } catch (error) {
       throw this.#explain(error, options.signal);
     }
@@ -131,6 +131,9 @@ export class HttpTransport implements Transport {
 function closedError(): QuipuError<'CLOSED'> {
   return new QuipuError('CLOSED', 'the client is closed', { what: 'client' });
 }
+
+/** An answer is bounded to a few MiB, and a single record of it to 64 MiB. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /** u32 length of the arguments, the arguments, then the body. */
 async function* withArguments(

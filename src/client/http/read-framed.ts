@@ -1,9 +1,44 @@
-import { unavailable } from '../outcome.ts';
+import { isQuipuError } from '../../base/errors.ts';
+import { outcomeUnknown, unavailable } from '../outcome.ts';
 
 /** Several times the interval at which a server shows that it is alive. */
 const SILENCE_MS_MAX = 60_000;
 /** A piece holds one item, and no item is larger than a frame of the binary protocol. */
 const PIECE_BYTES_MAX = 64 * 1024 * 1024 + 1024;
+
+/** An answer that says to be shorter is read in one go. */
+const SMALL_BYTES = 64 * 1024;
+
+/**
+ * The bytes of a body. The request was carried out or not: nobody knows when there are more than `maxBytes`, or when the
+ * server falls silent.
+ */
+export async function readWhole(
+  response: Response,
+  maxBytes: number,
+  silenceMs: number = SILENCE_MS_MAX,
+): Promise<Uint8Array> {
+  try {
+    if (lengthOf(response) <= Math.min(SMALL_BYTES, maxBytes)) {
+      return new Uint8Array(await withinSilence(response.arrayBuffer(), silenceMs));
+    }
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of readChunks(response, silenceMs)) {
+      size += chunk.length;
+      if (size > maxBytes) throw unavailable(`the answer has more than ${maxBytes} bytes`);
+      pieces.push(chunk);
+    }
+    return join(pieces, size);
+  } catch (error) {
+    throw isQuipuError(error) ? outcomeUnknown(error.message, error) : error;
+  }
+}
+
+/** The length that an answer says to have. Packed bytes may unpack to any number. */
+function lengthOf({ headers }: Response): number {
+  return headers.has('content-encoding') ? NaN : Number(headers.get('content-length') ?? NaN);
+}
 
 /** The pieces of a body. Each piece follows its length as u32; empty pieces only show that the server is alive. */
 export async function* readFramed(response: Response): AsyncGenerator<Uint8Array, void, undefined> {

@@ -12,6 +12,7 @@ import { HttpAsker, lost } from './http-asker.ts';
 import type { HttpClientOptions } from './http-asker.ts';
 import { readEvents } from './read-events.ts';
 import type { ServerEvent } from './read-events.ts';
+import { readWhole } from './read-framed.ts';
 
 // The parts of a store that a web page needs: values as in the HTTP API, ids as decimal strings. Reads are retried when
 // the connection fails. Appends are retried too, because each carries a key of its own.
@@ -63,6 +64,10 @@ export interface WebWatchOptions extends WebFollowOptions {
 }
 
 export type WebSearchOptions = Omit<SearchOptions, 'progress' | 'timeMs'>;
+
+/** A page of turns is 64 MiB at most, and up to six times as long as JSON. */
+const ANSWER_BYTES_MAX = 400 * 1024 * 1024;
+const BLOB_BYTES_MAX = 0xffff_ffff;
 
 type Query = Readonly<Record<string, IdLike | undefined>>;
 
@@ -227,7 +232,7 @@ export class WebClient {
     return this.#retry(true, async (timeoutMs) => {
       const path = `/v1/blobs/${encodeURIComponent(ref)}`;
       const response = await this.#asker.ask({ method: 'GET', path, timeoutMs });
-      return new Uint8Array(await readAll(() => response.arrayBuffer()));
+      return readAll(() => readWhole(response, BLOB_BYTES_MAX));
     });
   }
 
@@ -252,7 +257,8 @@ export class WebClient {
         headers: { ...headers, ...(content !== undefined && { 'Content-Type': type }) },
         ...(content !== undefined && { body: content as string | Blob }),
       });
-      return (await readAll(() => response.json())) as T;
+      const bytes = await readAll(() => readWhole(response, ANSWER_BYTES_MAX));
+      return JSON.parse(new TextDecoder().decode(bytes)) as T;
     });
   }
 
@@ -299,7 +305,7 @@ async function readAll<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    throw lost(error);
+    throw isQuipuError(error) ? error : lost(error);
   }
 }
 
