@@ -20,6 +20,7 @@ import type {
   ThreadDetails,
   LiveOptions,
   StepsOptions,
+  Thread,
   Workflows,
 } from './threads/workflows.ts';
 
@@ -27,8 +28,6 @@ type ReadVerbs = Pick<
   Workflows,
   'get' | 'list' | 'steps' | 'context' | 'info' | 'live' | 'watchIndex' | 'findReachableHashes'
 >;
-
-const INFO_LINES_AT_ONCE = 32;
 
 export function readVerbs(home: WorkflowsHome): ReadVerbs {
   const { engine, lifetime } = home;
@@ -74,21 +73,8 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
     },
 
     async info(id: string, options: InfoOptions = {}): Promise<readonly JsonObject[]> {
-      const { from = 0, limit = STEPS_MAX, maxBytes = Infinity } = options;
       lifetime.assertOpen('workflows.info');
-      const thread = await readThread(engine, toThreadId(id));
-      const first = checkWhole(from, 'from', 0, Number.MAX_SAFE_INTEGER);
-      const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
-      const name = infoLog(thread.bundle, thread.id);
-      const lines: string[] = [];
-      for (let bytes = 0; lines.length < most && bytes < maxBytes;) {
-        const step = Math.min(INFO_LINES_AT_ONCE, most - lines.length);
-        const read = await engine.readLog(name, first + lines.length, step);
-        for (const line of read) bytes += line.length;
-        lines.push(...read);
-        if (read.length < step) break;
-      }
-      return lines.map((line) => JSON.parse(line) as JsonObject);
+      return readInfo(engine, await readThread(engine, toThreadId(id)), options);
     },
 
     live(id: string, options: LiveOptions = {}) {
@@ -110,6 +96,27 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
       );
     },
   };
+}
+
+const INFO_LINES_AT_ONCE = 32;
+
+async function readInfo(
+  engine: Engine,
+  thread: Thread,
+  { from = 0, limit = STEPS_MAX, maxBytes = Infinity }: InfoOptions,
+): Promise<readonly JsonObject[]> {
+  const first = checkWhole(from, 'from', 0, Number.MAX_SAFE_INTEGER);
+  const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
+  const name = infoLog(thread.bundle, thread.id);
+  const lines: string[] = [];
+  for (let bytes = 0; lines.length < most && bytes < maxBytes;) {
+    const step = Math.min(INFO_LINES_AT_ONCE, most - lines.length);
+    const read = await engine.readLog(name, first + lines.length, step);
+    for (const line of read) bytes += line.length;
+    lines.push(...read);
+    if (read.length < step) break;
+  }
+  return lines.map((line) => JSON.parse(line) as JsonObject);
 }
 
 /** Returns the beginning of the page before a step. A step with another start does not belong to the thread. */
