@@ -86,7 +86,7 @@ async function copy(source: Place, target: Place, options: CopyOptions): Promise
 /** Undefined for a database. */
 function toFolder(what: string, place: string): string | undefined {
   if (typeof place !== 'string' || place === '') {
-    throw invalid(what, 'names a store: a folder, or postgres://…');
+    throw invalid(what, 'must name a store: a folder, or postgres://…');
   }
   const parsed = parsePlace(place);
   if (parsed.kind === 'server') {

@@ -28,7 +28,7 @@ describe('openStore', () => {
   it('does not take any address for a directory', async () => {
     await expect(openStore('mysql://localhost/quipu')).rejects.toMatchObject({
       code: 'UNSUPPORTED',
-      message: expect.stringContaining('mysql:// is no address of a store') as string,
+      message: expect.stringContaining('mysql:// is not an address of a store') as string,
     });
   });
 

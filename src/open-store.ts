@@ -230,7 +230,7 @@ function searched(search: SearchKeeper): Hosted {
 function unknownScheme(scheme: string): QuipuError<'UNSUPPORTED'> {
   return new QuipuError(
     'UNSUPPORTED',
-    `${scheme}:// is no address of a store; give a path such as "./.quipu", quipu://host:port or postgres://host/database`,
+    `${scheme}:// is not an address of a store; give a path such as "./.quipu", quipu://host:port or postgres://host/database`,
     { what: 'store address', found: `${scheme}://` },
   );
 }

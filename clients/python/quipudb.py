@@ -1582,7 +1582,7 @@ class _Answer:
         data = {"what": "server", "found": found}
         if self.method not in ("GET", "HEAD"):
             data["outcome"] = "unknown"
-        return UnsupportedError(f"the answer is not one of a store: {found}", data)
+        return UnsupportedError(f"the answer is not from a Quipu server: {found}", data)
 
     def refusal(self) -> QuipuError:
         """The error that the server reports."""
@@ -1599,7 +1599,7 @@ class _Answer:
         return _error_of(code, message, data)
 
     def _without_words(self) -> QuipuError:
-        message = f"the answer was {self.status}, and not in the words of a store"
+        message = f"the answer, with status {self.status}, is not from a Quipu server; check the address"
         if self.status in _PASSING_STATUS:
             return UnavailableError(message, {"what": "server", "outcome": "unknown"})
         if self.status == 401:
@@ -2071,7 +2071,7 @@ def _parse(text: bytes) -> Any:
         return json.loads(text, parse_int=_parse_int, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         data = {"what": "server", "found": "an answer that is not JSON"}
-        raise UnsupportedError("the answer is not one of a store: it is not JSON", data) from error
+        raise UnsupportedError("the answer is not from a Quipu server: it is not JSON", data) from error
 
 
 def _parse_int(text: str) -> Union[int, float]:
@@ -2169,7 +2169,7 @@ def _to_int(value: Any) -> int:
 
 def _strange_value(kind: type) -> QuipuError:
     found = f"something else than a {kind.__name__}"
-    return UnsupportedError(f"the answer is not one of a store: {found}", {"what": "server", "found": found})
+    return UnsupportedError(f"the answer is not from a Quipu server: {found}", {"what": "server", "found": found})
 
 
 def _told(value: Any) -> QuipuError:

@@ -9,7 +9,7 @@ import type { Noun, Program } from './kit/verb.ts';
 export const NOUNS: readonly Noun<CommandIo>[] = [
   {
     name: 'context',
-    summary: 'Turns and the contexts that lead to them.',
+    summary: 'Contexts, and the turns in them.',
     load: async () => [
       ...(await import('./nouns/context.ts')).contextVerbs,
       ...(await import('./nouns/turn.ts')).turnVerbs,
@@ -18,7 +18,7 @@ export const NOUNS: readonly Noun<CommandIo>[] = [
   },
   {
     name: 'workflow',
-    summary: 'Threads of agents with roles, and what runs them.',
+    summary: 'Workflow threads, and the bundles that run them.',
     load: async () => [
       ...(await import('./nouns/bundle.ts')).bundleVerbs,
       ...(await import('./nouns/workflow.ts')).workflowVerbs,
@@ -26,7 +26,7 @@ export const NOUNS: readonly Noun<CommandIo>[] = [
   },
   {
     name: 'session',
-    summary: 'What coding agents write, with its artifacts.',
+    summary: 'Sessions of coding agents, with their artifacts.',
     load: async () => [
       ...(await import('./nouns/session.ts')).sessionVerbs,
       ...(await import('./nouns/carry.ts')).carryVerbs,
@@ -34,7 +34,7 @@ export const NOUNS: readonly Noun<CommandIo>[] = [
   },
   {
     name: 'chat',
-    summary: 'Chats: events, and the messages they tell.',
+    summary: 'Chats: messages, questions and events.',
     load: async () => [
       ...(await import('./nouns/chat.ts')).chatVerbs,
       ...(await import('./nouns/message.ts')).messageVerbs,
@@ -47,12 +47,12 @@ export const NOUNS: readonly Noun<CommandIo>[] = [
   },
   {
     name: 'queue',
-    summary: 'Events, and the handlers they wake.',
+    summary: 'Queues of events, and the handlers of their consumers.',
     load: async () => (await import('./nouns/queue.ts')).queueVerbs,
   },
   {
     name: 'token',
-    summary: 'Who may use a server.',
+    summary: 'Tokens that let clients use a server.',
     load: async () => (await import('./nouns/token.ts')).tokenVerbs,
   },
 ];
@@ -65,7 +65,7 @@ export const quipu: Program<CommandIo> = {
     `quipu context append $ctx --type chat.message --json-payload '{"role":"user","text":"hi"}'`,
     'quipu context last $ctx',
   ],
-  exits: '0 done, 1 the store said no, 2 the command line or the input is wrong',
+  exits: '0 done, 1 the operation failed, 2 the command line or the input is wrong',
   common: commonOptions,
   commonFirst: true,
   nouns: [

@@ -55,7 +55,7 @@ function checkCondition(field: string, condition: MetaCondition): FieldCondition
 function checkValue(value: unknown): string | number | boolean | null {
   const isValue = value === null || ['string', 'boolean'].includes(typeof value);
   if (isValue || Number.isFinite(value)) return value as string | number | boolean | null;
-  throw invalid('meta', `compares a field with a JSON value, got ${kindOf(value)}`);
+  throw invalid('meta', `must compare a field with a JSON value, got ${kindOf(value)}`);
 }
 
 function checkFieldPrefix(prefix: unknown): string {

@@ -58,12 +58,12 @@ export function isName(name: string): boolean {
 
 function problemOf(name: string): string | undefined {
   if (name.length === 0 || name.length > NAME_CHARS_MAX) {
-    return `has 1 to ${NAME_CHARS_MAX} characters, got ${name.length}`;
+    return `must have 1 to ${NAME_CHARS_MAX} characters, got ${name.length}`;
   }
   const segments = name.split('/');
   for (const segment of segments) {
     if (segment === '.' || segment === '..' || !/^[A-Za-z0-9._-]+$/.test(segment)) {
-      return `is made of letters, digits, ".", "_" and "-" in segments joined by "/", got ${JSON.stringify(name)}`;
+      return `must be made of letters, digits, ".", "_" and "-" in segments joined by "/", got ${JSON.stringify(name)}`;
     }
   }
   const [first = ''] = segments;
@@ -78,6 +78,6 @@ export function assertFileName(name: string, what = 'name'): void {
   const folders = [...FILE_FOLDERS].map((folder) => `${folder}/`).join(', ');
   throw invalid(
     what,
-    `of a log or a published document starts with one of ${folders}, got ${JSON.stringify(name)}`,
+    `of a log or a published document must start with one of ${folders}, got ${JSON.stringify(name)}`,
   );
 }

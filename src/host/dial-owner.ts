@@ -14,7 +14,8 @@ export type Durability = 'safe' | 'unsafe';
 export function dialOwner(folder: string, wanted: Durability): Dial {
   return () => {
     const path = placeOf(folder, readOwnerNote(folder));
-    if (path === undefined) throw unavailable('the owner of the store has said of no socket');
+    if (path === undefined)
+      throw unavailable('the process that has the store open names no socket');
     const dialled = dialTo({ kind: 'unix', path })();
     const { socket } = dialled;
     // Not earlier: the owner that is connected now wrote its note before it listened.

@@ -31,7 +31,7 @@ export async function importHistory(
 ): Promise<ImportReport> {
   const { place, since = 0, dryRun = false, project, signal, progress } = options;
   if (typeof place !== 'string' || place === '')
-    throw invalid('place', 'is the path of a folder or file');
+    throw invalid('place', 'must be the path of a folder or file');
   const files: SourceFile[] = [];
   for await (const file of source.discover(place)) {
     signal?.throwIfAborted();

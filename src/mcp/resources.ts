@@ -58,7 +58,7 @@ export async function readResource(store: Store, uri: string): Promise<Content> 
     return { uri, mimeType: 'text/plain', text: (await readPart(store, turn, 0)).text };
   }
   if (kind === 'blobs') return readBlob(store, uri, id);
-  throw invalid('uri', 'is none of quipu://contexts/…, quipu://turns/… and quipu://blobs/…');
+  throw invalid('uri', 'must be quipu://contexts/…, quipu://turns/… or quipu://blobs/…');
 }
 
 async function readBlob(store: Store, uri: string, hash: string): Promise<Content> {
@@ -82,6 +82,6 @@ function unescape(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalid('uri', 'has a percent sign that stands for nothing');
+    throw invalid('uri', 'has a percent sign that is not an escape; write %25 for the sign itself');
   }
 }

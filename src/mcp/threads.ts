@@ -146,7 +146,7 @@ export const THREADS: Readonly<Record<Kind, ThreadKind>> = {
     },
     async read(store, thread, { limit, cursor }) {
       // A path would reach files of the machine.
-      if (!/^[\w-]{1,128}$/.test(thread)) throw invalid('thread', 'is the id of a session');
+      if (!/^[\w-]{1,128}$/.test(thread)) throw invalid('thread', 'must be the id of a session');
       const session = await store.sessions.open(thread);
       try {
         const before = cursor === undefined ? {} : { before: toNumber(cursor) };
@@ -163,7 +163,8 @@ export const THREADS: Readonly<Record<Kind, ThreadKind>> = {
 };
 
 function toNumber(cursor: string): number {
-  if (!/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is not one that a page gave');
+  if (!/^\d{1,15}$/.test(cursor))
+    throw invalid('cursor', 'is not a cursor of an earlier page; start again without it');
   return Number(cursor);
 }
 

@@ -80,7 +80,7 @@ export const TOOLS: readonly Tool[] = [
     writes: false,
     async run(store, { kind: of, ...hit }) {
       if (of === 'context' && !/^[1-9]\d{0,19}$/.test(hit.id))
-        throw invalid('id', 'is the id of a turn');
+        throw invalid('id', 'must be the id of a turn');
       return { entries: fitEntries(await readAround(store, of, hit)) };
     },
   }),

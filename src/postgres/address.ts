@@ -27,7 +27,7 @@ export function parseAddress(text: string): Address {
   const url = toUrl(text);
   const schema = url.searchParams.get('schema') ?? SCHEMA_DEFAULT;
   if (!SCHEMA.test(schema)) {
-    throw invalid('schema', 'is made of lower-case letters, digits and _, 63 of them at most');
+    throw invalid('schema', 'must be made of lower-case letters, digits and _, 63 of them at most');
   }
   url.searchParams.delete('schema');
   const suffix = schema === SCHEMA_DEFAULT ? '' : `?schema=${schema}`;

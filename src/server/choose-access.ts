@@ -37,7 +37,7 @@ export async function chooseAccess(options: AccessOptions): Promise<ChosenAccess
     if (allowHandlers) {
       throw invalid(
         '--allow-handlers',
-        'is for who shows a token: with --allow-anonymous everyone would have a shell of this user; leave out one of them',
+        'is for clients with a token: with --allow-anonymous every client could run commands as this user; leave out one of the two',
       );
     }
     const told = `ANYONE who can reach ${host} may read, write and erase, and bring no handlers (--allow-anonymous)`;

@@ -144,11 +144,11 @@ function toListenError(error: unknown, wanted: Wanted): Error {
   if (code === 'EACCES') {
     return invalid(
       portOption,
-      `${port} needs rights that this user has not; choose one above 1023`,
+      `${port} needs rights that this user does not have; choose a port above 1023`,
     );
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return invalid(hostOption, `${host} is no address of this machine (${code})`);
+    return invalid(hostOption, `${host} is not an address of this machine (${code})`);
   }
   return error as Error;
 }

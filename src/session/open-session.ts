@@ -128,7 +128,7 @@ export class OpenSession implements Session {
     }
     const { before, maxBytes = Infinity } = options;
     if (before !== undefined && (!Number.isSafeInteger(before) || before < 0)) {
-      throw invalid('before', `is the cursor of another page, got ${String(before)}`);
+      throw invalid('before', `must be the cursor of another page, got ${String(before)}`);
     }
     return this.#read((log) => {
       const to = Math.max(log.from, Math.min(log.to, before ?? log.to));

@@ -111,7 +111,7 @@ export class SessionShelf implements SessionKeeper {
   folderFor(folder: string | undefined, cwd: string): string {
     if (folder !== undefined) {
       if (typeof folder === 'string' && folder !== '') return resolve(folder);
-      throw invalid('folder', 'is the path of a folder');
+      throw invalid('folder', 'must be the path of a folder');
     }
     const { root } = this.#home;
     if (root !== undefined) return join(root, slugOf(cwd));
@@ -271,7 +271,10 @@ function toOpen(session: Session): OpenSession {
 function artifactsOf(io: Io, file: string): Artifacts {
   const folder = artifactsFolderOf(file);
   if (folder !== undefined) return new Artifacts(io, folder);
-  throw invalid('file', `is called <name>.jsonl, or it has no place for artifacts; got ${file}`);
+  throw invalid(
+    'file',
+    `must be called <name>.jsonl, or it has no place for artifacts; got ${file}`,
+  );
 }
 
 function toSource({ parts, artifacts }: OpenSession): UrlSource {

@@ -66,7 +66,10 @@ export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'er
       const { prefix = '', limit = LIST_DEFAULT, cursor } = options;
       checkWhole(limit, 'limit', 1, LIST_MAX);
       if (!/^[0-9a-f]{0,64}$/.test(prefix)) {
-        throw invalid('prefix', `is up to 64 lower-case hex digits, got ${JSON.stringify(prefix)}`);
+        throw invalid(
+          'prefix',
+          `must be up to 64 lower-case hex digits, got ${JSON.stringify(prefix)}`,
+        );
       }
       const after = cursor === undefined ? undefined : toHash(cursor, 'cursor');
       const items = await engine.listBlobs(prefix, limit, after);
@@ -102,7 +105,7 @@ async function* toChunks(
     return;
   }
   for await (const chunk of source) {
-    if (!(chunk instanceof Uint8Array)) throw invalid('source', 'yields Uint8Arrays alone');
+    if (!(chunk instanceof Uint8Array)) throw invalid('source', 'must yield Uint8Arrays only');
     yield chunk;
   }
 }
@@ -149,7 +152,7 @@ export function parseBlobRef(ref: string): BlobRef {
   }
   throw invalid(
     'ref',
-    `is 64 lower-case hex digits, alone or after "b3:" or "blob:sha256:", got ${JSON.stringify(ref)}`,
+    `must be 64 lower-case hex digits, alone or after "b3:" or "blob:sha256:", got ${JSON.stringify(ref)}`,
   );
 }
 

@@ -47,7 +47,7 @@ export class WatchPosition {
       position.patch > now.patch ||
       newestOpen > position.turn
     ) {
-      throw invalid('after', 'is ahead of this store: the event was one of another store');
+      throw invalid('after', 'is ahead of this store: the event came from another store');
     }
     return position;
   }

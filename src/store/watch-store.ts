@@ -50,7 +50,7 @@ export function checkWatch(filter: WatchFilter, options: WatchOptions): WatchPla
     throw invalid('kinds', `must be an array of event kinds, got ${kindOf(kinds)}`);
   }
   if (after !== undefined && typeof after !== 'string') {
-    throw invalid('after', `is the id of an event, got ${kindOf(after)}`);
+    throw invalid('after', `must be the id of an event, got ${kindOf(after)}`);
   }
   return {
     context: context === undefined ? undefined : toContextId(context),

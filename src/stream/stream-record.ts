@@ -75,7 +75,7 @@ export function checkStreamName(given: unknown): string {
   if (isPath && !/[\p{Cc}\\]/u.test(name)) return name;
   throw invalid(
     'the name of a stream',
-    'is a path without empty segments, ".", "..", "\\" and control codes',
+    'must be a path without empty segments, ".", "..", "\\" and control codes',
   );
 }
 

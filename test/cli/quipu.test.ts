@@ -70,7 +70,9 @@ describe('exit codes', () => {
   it('tell of a store that cannot be opened', () => {
     writeFileSync(join(cwd, 'file'), 'not a store');
     expect([1, 2]).toContain(sh('quipu --store file stats').code);
-    expect(sh('quipu --store mysql://localhost/x stats').err).toContain('no address of a store');
+    expect(sh('quipu --store mysql://localhost/x stats').err).toContain(
+      'not an address of a store',
+    );
     expect(sh('quipu stats').err).toContain('quipu init');
   });
 });

@@ -33,7 +33,7 @@ describe.skipIf(process.platform === 'win32')('a spool', { timeout: 60_000 }, ()
       chmodSync(join(rig.home, 'pending'), mode);
       const refused = await rig.run(...add.with(3, 'b'));
       expect(refused).toMatchObject({ code: 1, out: '' });
-      expect(refused.err).toContain('who could have commands run in your name');
+      expect(refused.err).toContain('others could run commands in your name; run: chmod go-w');
       expect(existsSync(join(rig.home, 'pending', 'b.json'))).toBe(false);
       chmodSync(join(rig.home, 'pending'), 0o700);
     },

@@ -93,7 +93,10 @@ describe('task', () => {
     ],
     [['task', 'remove', 'a/b'], /task-id must have/],
     [['timer', 'add', '--timer-id', 'a', '--cron', '* * * *', '--command', 'x'], /five fields/],
-    [['timer', 'add', '--timer-id', 'a', '--cron', '0 0 31 2 *', '--command', 'x'], /no date/],
+    [
+      ['timer', 'add', '--timer-id', 'a', '--cron', '0 0 31 2 *', '--command', 'x'],
+      /date that does not exist/,
+    ],
     [
       ['timer', 'add', '--timer-id', 'a', '--cron', '* * * * *', '--command', 'x', '--zone', 'X/Y'],
       /zone takes/,

@@ -79,7 +79,7 @@ describe('what is no bundle', () => {
     'throws when loaded': ['throw new Error("no")', /Error: no/],
     'has a role that nothing does': [
       `export const descriptor = { name: 'x', roles: { a: {} } }; export const table = { __start__: 'a', a: '__end__' };`,
-      /one way/,
+      /exactly one of these/,
     ],
     'leads to an unknown role': [
       `export const descriptor = { name: 'x', roles: { a: { command: 'x' } } }; export const table = { __start__: 'b' };`,

@@ -50,7 +50,7 @@ export function parseTypes(content: string): readonly CustomType[] {
   if (Array.isArray(list) && list.length <= TYPES_MAX && list.every(fits)) {
     return list as readonly CustomType[];
   }
-  throw corrupt(TYPES_DOC, 'the list of event types is not one');
+  throw corrupt(TYPES_DOC, 'the document is not a list of event types');
 }
 
 export async function registerType(
@@ -63,7 +63,8 @@ export async function registerType(
   if (isKnownType(type)) throw invalid('type', `${type} is one of the types that chats have`);
   const added = { type, about, since: new Date(clock()).toISOString() };
   await changeTypes(engine, (types) => {
-    if (types.length >= TYPES_MAX) throw invalid('type', `would be one more than ${TYPES_MAX}`);
+    if (types.length >= TYPES_MAX)
+      throw invalid('type', `is one too many: at most ${TYPES_MAX} types can be registered`);
     return [...types.filter((one) => one.type !== type), added].toSorted(byType);
   });
   return added;

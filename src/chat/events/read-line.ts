@@ -97,7 +97,7 @@ export class Upcasters {
   constructor(upcasters: readonly Upcaster[] = []) {
     for (const { type, from } of upcasters) {
       if (typeof type !== 'string' || !Number.isSafeInteger(from) || from < 1) {
-        throw invalid('upcasters', 'each have a type and a whole number "from" of 1 or more');
+        throw invalid('upcasters', 'must each have a type and a whole number "from" of 1 or more');
       }
       this.#newest.set(type, Math.max(this.#newest.get(type) ?? SCHEMA_VERSION, from + 1));
     }

@@ -176,11 +176,15 @@ export function assertWritable(view: ChatView): void {
 }
 
 function tooBusy({ id, events }: ChatView): QuipuError<'HEAD_MOVED'> {
-  return new QuipuError('HEAD_MOVED', `chat ${id} was written to by others each time; try again`, {
-    context: id,
-    expected: String(events),
-    head: String(events),
-  });
+  return new QuipuError(
+    'HEAD_MOVED',
+    `other writers changed chat ${id} during every attempt; try again`,
+    {
+      context: id,
+      expected: String(events),
+      head: String(events),
+    },
+  );
 }
 
 /** One chat, with its reader and its writer. Every verb of a chat takes one. */

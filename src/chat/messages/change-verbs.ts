@@ -74,7 +74,7 @@ function assertNewBranch({ overview: { branches } }: ChatView, id: string): void
     throw exists('branch', id, `the chat has a branch ${id} already; choose another name`);
   }
   if (branches.length < BRANCHES_MAX) return;
-  throw invalid('branch', `would be one more than the ${BRANCHES_MAX} a chat may have`);
+  throw invalid('branch', `is one too many: a chat has at most ${BRANCHES_MAX} branches`);
 }
 
 const PIECE_BYTES = 1_048_576;

@@ -30,7 +30,7 @@ export function ofCompletion({ model, usage, interrupted }: Completion): JsonObj
   const { inputTokens, outputTokens } = usage ?? {};
   for (const amount of [inputTokens, outputTokens]) {
     if (amount === undefined || (Number.isSafeInteger(amount) && amount >= 0)) continue;
-    throw invalid('usage', `counts tokens from 0, got ${String(amount)}`);
+    throw invalid('usage', `must be a number of tokens from 0, got ${String(amount)}`);
   }
   return {
     ...(model !== undefined && { model: checkLine(model, 'model', TITLE_CHARS_MAX) }),

@@ -44,15 +44,18 @@ export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): Cl
       const payload = { batch_id, ...(title !== undefined && { title }), questions };
       assertFits('clarification_batch_opened', payload);
       const wrong = questionsProblem(questions);
-      if (wrong !== undefined) throw invalid('questions', `cannot be asked: ${wrong}`);
+      if (wrong !== undefined) throw invalid('questions', `are not valid: ${wrong}`);
       await writer.decide(({ overview: { clarification, batches } }) => {
         const { open } = clarification;
         if (batches.some((batch) => batch.batch_id === batch_id)) throw batchExists(batch_id);
         if (open !== undefined) {
-          throw invalid('questions', `must wait: batch ${open.batch_id} is open`);
+          throw invalid(
+            'questions',
+            `must wait: batch ${open.batch_id} is open; answer or dismiss it first`,
+          );
         }
         if (batches.length >= BATCHES_MAX) {
-          throw invalid('questions', `would be one batch more than the ${BATCHES_MAX} of a chat`);
+          throw invalid('questions', `are one batch too many: a chat has at most ${BATCHES_MAX}`);
         }
         return [{ type: 'clarification_batch_opened', payload }];
       });

@@ -89,7 +89,7 @@ export function commonOptions(): readonly Option[] {
       '--store <place>',
       'a folder or the address of a server (default: $QUIPU_STORE, ./.quipu, ~/.quipu)',
     ),
-    option('--token <token>', 'what to show a server (default: $QUIPU_TOKEN)'),
+    option('--token <token>', 'token for a server (default: $QUIPU_TOKEN)'),
     option('--json', 'print JSON, one value a line'),
     option(
       '--wait <seconds>',

@@ -22,7 +22,7 @@ export interface OutGiven {
 /** The options of every command that writes to a file. */
 export const OUT_OPTIONS: readonly Option[] = [
   option('--out <file>', 'write to this file; it appears when it is complete'),
-  option('--force', 'with --out: replace a file that is there'),
+  option('--force', 'with --out: replace an existing file'),
 ];
 
 /**

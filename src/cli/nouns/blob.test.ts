@@ -129,7 +129,7 @@ describe('the beginning of a hash', () => {
     const { code, out, err } = await rig.run('blob', 'rm', '93745e', '--reason', 'why');
     expect({ code, out }).toEqual({ code: 2, out: '' });
     const listed = hashes.toSorted().map((hash) => `\n  ${hash}`);
-    expect(err).toContain(`93745e is the beginning of several:${listed.join('')}`);
+    expect(err).toContain(`93745e matches several; give more digits:${listed.join('')}`);
     const [first = ''] = hashes;
     expect((await rig.run('blob', 'get', first.slice(0, 12))).out).toBe('text 8190');
   });

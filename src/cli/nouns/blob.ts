@@ -129,7 +129,7 @@ const list: QuipuVerb = {
   takes: [
     option('-n, --limit <n>', 'how many at most', parseCount, 50),
     option('--prefix <hex>', 'only hashes that begin with this'),
-    option('--cursor <hash>', 'go on where the page before ended'),
+    option('--cursor <hash>', 'continue where the previous page ended'),
   ],
   async run(io, options: ListGiven) {
     await using store = await io.openStore();

@@ -17,7 +17,7 @@ const add: QuipuVerb = {
   ],
   takes: [
     argument('<file>', 'the module, or - for standard input'),
-    option('--name <name>', 'another name than its descriptor has'),
+    option('--name <name>', 'name to use instead of the one in its descriptor'),
   ],
   async run(io, file: string, { name }: { readonly name?: string }) {
     const { shell } = io;
@@ -32,7 +32,7 @@ const add: QuipuVerb = {
 
 const rollback: QuipuVerb = {
   name: 'rollback',
-  summary: 'Give a name its earlier bundle again, and print the hash.',
+  summary: 'Make an earlier bundle of a workflow current again, and print its hash.',
   examples: [
     'quipu workflow rollback solve-issue',
     'quipu workflow rollback solve-issue --to $hash',
@@ -133,7 +133,10 @@ const kill: QuipuVerb = {
   name: 'kill',
   summary: 'End a thread at once, with return code 130.',
   examples: ['quipu workflow kill $id --reason "wrong branch"'],
-  takes: [argument('<thread>', 'thread id'), option('--reason <text>', 'what the end says')],
+  takes: [
+    argument('<thread>', 'thread id'),
+    option('--reason <text>', 'reason to record with the end'),
+  ],
   async run(io, id: string, { reason }: { readonly reason?: string }) {
     await using store = await io.openStore();
     const step = await store.workflows.kill(id, reason);

@@ -86,10 +86,10 @@ const exportVerb: QuipuVerb = {
 
 const importVerb: QuipuVerb = {
   name: 'import',
-  summary: 'Take in sessions that were exported, or the home of oh-my-pi, and print their ids.',
+  summary: 'Import exported sessions, or the home of oh-my-pi, and print their ids.',
   more: [
-    'A session goes on in the store, with its artifacts and blobs; the files it came from stay as they are. Of a home, each',
-    'session that is not in the store yet is taken. To read sessions as contexts instead, use "quipu import".',
+    'The store gets a copy of each session, with its artifacts and blobs. The original files do not change. From a home,',
+    'it takes each session that is not in the store yet. To read sessions as contexts instead, use "quipu import".',
   ].join('\n'),
   examples: ['quipu session import ./take-along', 'quipu session import ./omp-home'],
   takes: [
@@ -161,11 +161,14 @@ const gc: QuipuVerb = {
   name: 'gc',
   summary: 'Show how much space sessions take, and remove old ones on request.',
   examples: ['quipu session gc', 'quipu session gc --max-age 90d --max-size 2GB --dry-run'],
-  more: 'Without options, nothing is removed. Blobs are freed by "quipu gc".',
+  more: 'Without options, it removes nothing. To free the blobs, run "quipu gc".',
   takes: [
     option('--max-age <time>', 'remove sessions whose last entry is older', parseDuration),
     option('--max-size <size>', 'remove the oldest until the rest fits', parseSize),
-    option('--forget-missing', 'forget sessions whose file is gone, and let go of their blobs'),
+    option(
+      '--forget-missing',
+      'forget sessions whose file is gone, so that "quipu gc" frees their blobs',
+    ),
     option('--drafts', 'remove unfinished files; only while no agent is at work'),
     option('--dry-run', 'only show what would be removed'),
   ],

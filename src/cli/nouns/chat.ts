@@ -43,7 +43,7 @@ const list: QuipuVerb = {
   examples: ['quipu chat list', 'quipu chat list -n 5 --json'],
   takes: [
     option('-n, --limit <n>', 'how many at most', parseCount, 50),
-    option('--cursor <text>', 'go on where the page before ended'),
+    option('--cursor <text>', 'continue where the previous page ended'),
   ],
   async run(io, { limit, cursor: from }: ListGiven) {
     await using store = await io.openStore();
@@ -153,7 +153,7 @@ const follow: QuipuVerb = {
   takes: [
     argument('<chat>', 'id of the chat'),
     option('--after <seq>', 'begin after this event', parseCount),
-    option('-n, --count <n>', 'end after so many events', parseCount),
+    option('-n, --count <n>', 'stop after this many events', parseCount),
   ],
   async run(io, id: string, { after = 0, count = Infinity }: FollowGiven) {
     const { shell } = io;
@@ -306,7 +306,7 @@ const register: QuipuVerb = {
   ],
   takes: [
     argument('<type>', 'small letters, digits, "_" and "."'),
-    option('--about <text>', 'what such an event tells'),
+    option('--about <text>', 'what such an event means'),
     option('--forget', 'take the type off the list; its events stay'),
   ],
   async run(io, type: string, { about, forget }: { about?: string; forget?: boolean }) {

@@ -12,7 +12,7 @@ export const rename: QuipuVerb = {
   name: 'rename',
   summary: 'Give a context another name, or none. The old name is free then.',
   examples: ['quipu context rename 1 fix-the-parser', 'quipu context rename @draft'],
-  takes: [contextArgument(), argument('[name]', 'the new name; none without it')],
+  takes: [contextArgument(), argument('[name]', 'the new name; leave it out to remove the name')],
   async run(io, context: GivenContext, name: string | undefined) {
     await using store = await io.openStore();
     const id = await findContextId(store, context);

@@ -98,8 +98,8 @@ const list: QuipuVerb = {
     option('--until <when>', 'only those last used before', parseTime),
     option('--created-since <when>', 'only those created since then', parseTime),
     option('--created-until <when>', 'only those created before', parseTime),
-    option('--total', 'also say on standard error how many there are'),
-    option('--cursor <text>', 'go on where the page before ended'),
+    option('--total', 'also print the number of all matches to standard error'),
+    option('--cursor <text>', 'continue where the previous page ended'),
   ],
   async run(io, options: ListGiven) {
     await using store = await io.openStore();
@@ -203,7 +203,7 @@ const update: QuipuVerb = {
   takes: [
     contextArgument(),
     ...DETAILS_OPTIONS,
-    oneOf('--clear <field...>', 'forget these', FIELDS),
+    oneOf('--clear <field...>', 'fields to remove', FIELDS),
   ],
   async run(io, context: GivenContext, options: UpdateGiven) {
     const change = toChange(options);
@@ -295,7 +295,7 @@ const follow: QuipuVerb = {
   takes: [
     contextArgument(),
     option('--after <turn>', 'begin after this turn', parseTurnId),
-    option('-n, --count <n>', 'end after so many turns', parseCount),
+    option('-n, --count <n>', 'stop after this many turns', parseCount),
     ...READ_OPTIONS,
   ],
   async run(io, context: GivenContext, options: FollowGiven) {

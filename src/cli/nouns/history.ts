@@ -56,10 +56,10 @@ const log: QuipuVerb = {
 
 const importVerb: QuipuVerb = {
   name: 'import',
-  summary: 'Bring the histories of coding agents into the store. Run again, it adds what is new.',
+  summary: 'Import the histories of coding agents. To add what is new, run it again.',
   more: [
-    'Without --from, it looks for every agent that it knows, where that agent keeps its sessions, and asks on a terminal.',
-    'The files of the agents are only read. Pictures and long outputs become blobs, branches become forks, and copies',
+    'Without --from, it looks for the sessions of every agent that it knows, and asks on a terminal before it imports.',
+    'It only reads the files of the agents. Pictures and long outputs become blobs, branches become forks, and copies',
     'of a session share its turns. Records that are not messages are kept beside the turns.',
   ].join('\n'),
   examples: [
@@ -85,8 +85,8 @@ const exportVerb: QuipuVerb = {
   name: 'export',
   summary: 'Write the history of a context as a page to read, or as a session file of an agent.',
   more: [
-    'As a session of the agent that it was imported from, each record is as it was. As a session of another agent, the',
-    'messages, calls and results are translated, so that a session can go on there. An HTML page is one file, with its',
+    'In the format of the agent that the history came from, each record is as it was. For another agent, the command',
+    'translates messages, calls and results, so that the session can continue there. An HTML page is one file, with its',
     'pictures inside and without scripts.',
   ].join('\n'),
   examples: [
@@ -96,7 +96,7 @@ const exportVerb: QuipuVerb = {
   ],
   takes: [
     contextArgument(),
-    oneOf('--as <format>', 'what to write (default: markdown)', FORMATS),
+    oneOf('--as <format>', 'format of the output (default: markdown)', FORMATS),
     ...OUT_OPTIONS,
   ],
   async run(io, context: GivenContext, given: ExportGiven) {
@@ -108,7 +108,7 @@ const usage: QuipuVerb = {
   name: 'usage',
   summary: 'Sum the tokens that imported histories state.',
   more: [
-    'The sums are kept by the import, and are not counted again. A cost is shown if a file names the prices of a million',
+    'The import keeps the sums, so this command counts nothing again. To show costs, give a file with the prices of a million',
     'tokens: {"<model>": {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75}}.',
   ].join('\n'),
   examples: ['quipu usage', 'quipu usage --by model --since 30d --json'],

@@ -27,7 +27,8 @@ const TEXT_OPTIONS: readonly Option[] = [
 /** Reads the one text that was given. */
 export async function readText(io: CommandIo, { text, stdin, file }: TextOptions): Promise<string> {
   const ways = [text, stdin === true ? '-' : undefined, file].filter((way) => way !== undefined);
-  if (ways.length !== 1) throw invalid('text', 'is given once, with --text, --stdin or --file');
+  if (ways.length !== 1)
+    throw invalid('text', 'must be given exactly once, with --text, --stdin or --file');
   if (text !== undefined) return text;
   const source = readInput(io.shell, file ?? '-');
   return decodeUtf8(await readWhole(source, TEXT_BYTES_MAX));
@@ -163,7 +164,7 @@ const fork: QuipuVerb = {
   takes: [
     argument('<chat>', 'id of the chat'),
     argument('<message>', 'id of the message it goes on from'),
-    option('--branch <id>', 'what to call it (default: a new id)'),
+    option('--branch <id>', 'id of the branch (default: a new id)'),
     option('--before-it', 'without the message itself'),
   ],
   async run(io, id: string, message: string, options: { branch?: string; beforeIt?: true }) {
@@ -200,7 +201,7 @@ const redact: QuipuVerb = {
     required('--reason <text>', 'why; it stays readable'),
     option('--batch', 'hide the questions and answers of a batch'),
     option('--erase', 'remove the text from every file of the store'),
-    option('--everywhere', 'with --erase: attachments go also when others use the same bytes'),
+    option('--everywhere', 'with --erase: also erase attachments whose bytes others use'),
   ],
   async run(io, id: string, what: string, { batch, ...options }: RedactGiven) {
     const { shell } = io;
@@ -240,7 +241,7 @@ const attach: QuipuVerb = {
   takes: [
     argument('<chat>', 'id of the chat'),
     argument('<file>', 'the file, or "-" for standard input'),
-    option('--name <text>', 'what to call it (default: the name of the file)'),
+    option('--name <text>', 'name to show (default: the name of the file)'),
     option('--media-type <type>', 'what it is (default: by the ending of the name)'),
     option('--artifact', 'the agent made the file'),
     option('--call <id>', 'with --artifact: the tool call that made it'),

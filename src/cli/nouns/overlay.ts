@@ -14,7 +14,7 @@ interface PatchGiven extends PayloadOptions {
 
 const patch: QuipuVerb = {
   name: 'patch',
-  summary: 'Cover the payload of a turn with a new one, and print the number of the patch.',
+  summary: 'Replace the payload that readers of a turn see, and print the number of the patch.',
   examples: [
     "quipu context patch 12 --text 'what I meant to say'",
     'quipu context patch 12 --stdin --encoding json --expect-seq 0 < fixed.json',
@@ -91,12 +91,12 @@ const patches: QuipuVerb = {
 
 const erase: QuipuVerb = {
   name: 'erase',
-  summary: "Remove a turn's bytes for good; the hash and the reason stay.",
+  summary: "Remove a turn's bytes for good; the turn and the reason stay.",
   examples: [
     'quipu context erase 12 --reason "a password"',
     'quipu context erase 12 --reason "a password" --everywhere',
   ],
-  more: 'Prints the hashes of what was erased. There is no way back.',
+  more: 'Prints the hashes of the erased bytes. This cannot be undone.',
   takes: [
     argument('<turn>', 'turn id', parseTurnId),
     required('--reason <text>', 'why; shown in place of the payload'),
@@ -128,7 +128,7 @@ const pin: QuipuVerb = {
 
 const unpin: QuipuVerb = {
   name: 'unpin',
-  summary: 'Let a pinned turn go when no context leads to it.',
+  summary: 'Remove the pin of a turn.',
   examples: ['quipu context unpin 12'],
   takes: [argument('<turn>', 'turn id', parseTurnId)],
   async run(io, id: TurnId) {

@@ -12,7 +12,7 @@ import { argument, oneOf, option, required } from '../kit/verb.ts';
 
 const create: QuipuVerb = {
   name: 'create',
-  summary: 'Make a queue, unless it is there.',
+  summary: 'Create a queue, if it does not exist.',
   examples: ['quipu queue create inbox'],
   takes: [argument('<queue>', 'its name')],
   async run(io, name: string) {
@@ -42,7 +42,7 @@ const list: QuipuVerb = {
 const show: QuipuVerb = {
   name: 'show',
   aliases: ['info'],
-  summary: 'Show who is subscribed to a queue and how far each one is.',
+  summary: 'Show the consumers of a queue and how far each one is.',
   examples: ['quipu queue show inbox', 'quipu queue show inbox --json'],
   takes: [argument('<queue>', 'its name')],
   async run(io, name: string) {
@@ -70,12 +70,12 @@ const push: QuipuVerb = {
     'quipu queue push inbox --batch < events.ndjson',
   ],
   takes: [
-    argument('<queue>', 'its name; it is made when it is not there'),
-    option('--source <name>', 'where it comes from'),
+    argument('<queue>', 'name of the queue; created if it does not exist'),
+    option('--source <name>', 'source of the event'),
     // The store checks the value.
-    oneOf('--type <type>', 'what it is', EVENT_TYPES).argParser(String),
-    option('--subtype <word>', 'a lower-case word'),
-    option('--content <text>', 'the payload'),
+    oneOf('--type <type>', 'type of the event', EVENT_TYPES).argParser(String),
+    option('--subtype <word>', 'subtype: a lower-case word'),
+    option('--content <text>', 'content of the event'),
     option('--batch', 'read one JSON object a line from standard input'),
   ],
   async run(io, name: string, options: PushGiven) {
@@ -180,14 +180,14 @@ interface PopGiven {
 
 const pop: QuipuVerb = {
   name: 'pop',
-  summary: 'Acknowledge what a consumer handled and print what comes next.',
+  summary: 'Acknowledge the events that a consumer handled, and print the next ones.',
   examples: [
     'quipu queue pop inbox worker-1 --after 0',
     'quipu queue pop inbox worker-1 --after 42 -n 10',
   ],
   takes: [
     argument('<queue>', 'its name'),
-    argument('<consumer>', 'who asks'),
+    argument('<consumer>', 'name of the consumer'),
     required('--after <id>', 'the newest event that was handled, 0 for none', parseCount),
     option('-n, --limit <n>', 'how many at most', parseCount, 100),
     option(
@@ -251,7 +251,7 @@ const work: QuipuVerb = {
     option('-j, --jobs <n>', 'handlers at a time (default: 4)', parseCount),
     option(
       '--lease <seconds>',
-      'after so long without a sign of this worker, others handle its events (default: 15)',
+      'seconds without a sign of this worker after which others take over (default: 15)',
       parseSeconds,
     ),
   ],
@@ -299,7 +299,7 @@ const follow: QuipuVerb = {
     argument('<queue>', 'its name'),
     option('--after <id>', 'begin after this event', parseCount, 0),
     option('--filter <condition>', `such as "type = 'message'"`),
-    option('-n, --count <n>', 'end after so many events', parseCount),
+    option('-n, --count <n>', 'stop after this many events', parseCount),
   ],
   async run(io, name: string, options: FollowGiven) {
     const { shell } = io;

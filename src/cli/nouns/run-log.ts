@@ -44,7 +44,8 @@ export async function runLog(
   given: GivenContext | undefined,
   { graph = false, oneline = false, all = false, limit }: LogGiven,
 ): Promise<void> {
-  if (all && given !== undefined) throw invalid('--all', 'shows all contexts, so name none');
+  if (all && given !== undefined)
+    throw invalid('--all', 'shows all contexts; leave the context out');
   await using store = await io.openStore();
   const found = await findBranches(io, store, given, { all, graph });
   const heads = headsOf(found);

@@ -42,7 +42,7 @@ const search: QuipuVerb = {
     argument('<query...>', 'what to look for'),
     option('--newest', 'the newest first (default: the best first)'),
     option('-n, --limit <n>', 'how many hits, or threads with --group (default: 20)', parseCount),
-    option('--cursor <cursor>', 'go on where a page ended'),
+    option('--cursor <cursor>', 'continue where the previous page ended'),
     option('--group', 'by thread, with the best hits of each'),
     option('--facets', 'count the matches by kind, type, model and day'),
     option('--around <n>', 'also print this many neighbours on each side', parseCount),

@@ -42,13 +42,29 @@ interface ServeGiven extends TokenFileOption {
 }
 
 const LIMITS: readonly Option[] = [
-  option('--max-connections <n>', 'at a time, per listener (default: 1024)', parseCount),
-  option('--max-body <size>', 'of an HTTP request (default: 64MiB)', parseSize),
-  option('--max-pending <size>', 'unanswered, per connection (default: 64MiB)', parseSize),
-  option('--answer-timeout <time>', 'for one request (default: 25s)', parseDuration),
-  option('--stall-timeout <time>', 'for a client that stops midway (default: 30s)', parseDuration),
-  option('--idle-timeout <time>', 'between HTTP requests (default: 65s)', parseDuration),
-  option('--grace <time>', 'to finish when stopping (default: 10s)', parseDuration),
+  option(
+    '--max-connections <n>',
+    'most connections at a time, per listener (default: 1024)',
+    parseCount,
+  ),
+  option('--max-body <size>', 'largest body of an HTTP request (default: 64MiB)', parseSize),
+  option(
+    '--max-pending <size>',
+    'most bytes of unanswered requests, per connection (default: 64MiB)',
+    parseSize,
+  ),
+  option('--answer-timeout <time>', 'time for one request (default: 25s)', parseDuration),
+  option(
+    '--stall-timeout <time>',
+    'time before a client that stops midway is cut off (default: 30s)',
+    parseDuration,
+  ),
+  option(
+    '--idle-timeout <time>',
+    'time between two HTTP requests of a connection (default: 65s)',
+    parseDuration,
+  ),
+  option('--grace <time>', 'time to finish requests when stopping (default: 10s)', parseDuration),
 ];
 
 export const serve: QuipuVerb = {
@@ -62,12 +78,12 @@ export const serve: QuipuVerb = {
   takes: [
     option(
       '--host <address>',
-      'where to listen; an address that others can reach needs tokens',
+      'address to listen on; one that other machines can reach needs tokens',
       undefined,
       '127.0.0.1',
     ),
-    option('--port <n>', 'for HTTP; 0 for any that is free', parsePort, 7410),
-    option('--tcp-port <n>', 'for the binary protocol; 0 for any that is free', parsePort, 7411),
+    option('--port <n>', 'port for HTTP; 0 for any free port', parsePort, 7410),
+    option('--tcp-port <n>', 'port for the binary protocol; 0 for any free port', parsePort, 7411),
     option(
       '--cxdb-port <n>',
       'a second port for HTTP that answers as cxdb does, for its clients and its page',
@@ -75,11 +91,11 @@ export const serve: QuipuVerb = {
     ),
     option(
       '--allow-anonymous',
-      'let in everyone who can connect, wherever they are, to read, write and erase; not with --allow-handlers',
+      'let every client that can connect read, write and erase, without a token; not with --allow-handlers',
     ),
     option(
       '--allow-handlers',
-      'let tokens with the scope admin bring programs: handlers of queues, bundles of workflows',
+      'let tokens with the scope admin register programs: handlers of queues, bundles of workflows',
     ),
     option(
       '--allow-origin <origin>',
@@ -87,12 +103,15 @@ export const serve: QuipuVerb = {
       collect,
     ),
     option('--tls-cert <file>', 'certificate (PEM); all listeners then speak TLS'),
-    option('--tls-key <file>', 'its private key (PEM)'),
-    option('--demo', 'fill the store with a sample first; refused when anything is in it'),
-    option('--no-search', 'keep no index of the texts, and answer no searches'),
-    option('--mcp', 'answer MCP clients at /mcp: to search and read'),
-    option('--mcp-writes', 'answer them, and let those with the scope write fork and append notes'),
-    oneOf('--log-level <level>', 'what is logged', LOG_LEVELS).default('info'),
+    option('--tls-key <file>', 'private key of the certificate (PEM)'),
+    option('--demo', 'fill the store with sample data first; the store must be empty'),
+    option('--no-search', 'make no search index, and refuse searches'),
+    option('--mcp', 'let MCP clients search and read, at /mcp'),
+    option(
+      '--mcp-writes',
+      'like --mcp; clients with the scope write may also fork and append notes',
+    ),
+    oneOf('--log-level <level>', 'the least severe messages to log', LOG_LEVELS).default('info'),
     ...LIMITS,
     ...TOKEN_FILE_OPTION,
   ],

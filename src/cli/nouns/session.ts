@@ -23,8 +23,8 @@ const create: QuipuVerb = {
   ],
   takes: [
     option('--cwd <folder>', 'the folder the session is about (default: this one)'),
-    option('--folder <folder>', 'where its file goes (default: inside the store)'),
-    option('--title <text>', 'what to call it'),
+    option('--folder <folder>', 'folder for its file (default: inside the store)'),
+    option('--title <text>', 'title of the session'),
   ],
   async run(io, { cwd = '.', folder, title }: CreateGiven) {
     const { shell } = io;
@@ -92,7 +92,7 @@ const list: QuipuVerb = {
   examples: ['quipu session list', 'quipu session list -n 5 --json'],
   takes: [
     option('-n, --limit <n>', 'how many at most', parseCount, 50),
-    option('--cursor <text>', 'go on where the page before ended'),
+    option('--cursor <text>', 'continue where the previous page ended'),
   ],
   async run(io, { limit, cursor }: ListGiven) {
     await using store = await io.openStore();

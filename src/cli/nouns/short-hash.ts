@@ -35,10 +35,14 @@ export async function findBundle(store: Store, name: string, given: string): Pro
   const hashes = bundle?.versions.map(({ hash }) => hash) ?? [];
   const found = theOne(given, await matching(given, hashes));
   if (found !== undefined) return found;
-  throw new QuipuError('NOT_FOUND', `${name} never stood for a bundle ${given}…`, {
-    what: 'bundle',
-    id: given,
-  });
+  throw new QuipuError(
+    'NOT_FOUND',
+    `workflow ${name} never had a bundle ${given}…; "quipu workflow history" lists its bundles`,
+    {
+      what: 'bundle',
+      id: given,
+    },
+  );
 }
 
 /** The newest steps of a thread, as many as a look-up may cost. */
@@ -70,5 +74,5 @@ function theOne(given: string, found: ReadonlySet<string>): string | undefined {
   if (others.length === 0) return hash;
   const listed = [...found].slice(0, SHOWN_MAX).map((one) => `\n  ${one}`);
   const more = found.size > SHOWN_MAX ? '\n  …' : '';
-  throw invalid('hash', `${given} is the beginning of several:${listed.join('')}${more}`);
+  throw invalid('hash', `${given} matches several; give more digits:${listed.join('')}${more}`);
 }

@@ -85,15 +85,15 @@ function toStatsFacts(place: string, found: Stats): string {
 const copy: QuipuVerb = {
   name: 'copy',
   summary:
-    'Make one store a copy of another, with the same ids, and compare them. Run again, it goes on where it was cut off.',
+    'Make one store a copy of another, with the same ids, and compare them. To continue after an interruption, run it again.',
   examples: [
     'quipu copy ./.quipu ../quipu-copy',
     'quipu copy ./.quipu postgres://quipu@db.example/quipu',
     'quipu copy postgres://quipu@db.example/quipu ./local --json',
   ],
   takes: [
-    argument('<from>', 'a folder or postgres://…; it is opened alone, so stop whoever uses it'),
-    argument('<to>', 'where to: nothing there yet, or what an earlier run has left'),
+    argument('<from>', 'a folder or postgres://…; stop all programs that use it first'),
+    argument('<to>', 'a place without a store, or the rest of an interrupted run'),
   ],
   async run(io, from: string, to: string) {
     const { shell } = io;

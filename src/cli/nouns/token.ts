@@ -20,7 +20,7 @@ export interface TokenFileOption {
 export const TOKEN_FILE_OPTION: readonly Option[] = [
   option(
     '--token-file <file>',
-    "where the tokens are (default: tokens.json in the store's folder)",
+    "file with the tokens (default: tokens.json in the store's folder)",
   ),
 ];
 
@@ -57,18 +57,18 @@ const create: QuipuVerb = {
     'quipu token create dashboard --scope read --expires 90d',
   ],
   takes: [
-    argument('<name>', 'what to call it', parseTokenName),
+    argument('<name>', 'name of the token', parseTokenName),
     oneOf('--scope <scope>', 'what it allows', SCOPES).default('write'),
     option(
       '--expires <time>',
-      'good for this long, such as 90d (default: for ever)',
+      'how long the token is valid, such as 90d (default: for ever)',
       parseDuration,
     ),
     ...TOKEN_FILE_OPTION,
   ],
   async run(io, name: string, { scope, expires, tokenFile }: CreateGiven) {
     const { shell } = io;
-    if (expires === 0) throw invalid('--expires', 'is 0: such a token is never good');
+    if (expires === 0) throw invalid('--expires', 'is 0: the token would never be valid');
     const path = locateTokenFile(io, tokenFile);
     const token = mintToken();
     const createdAt = shell.now();

@@ -32,7 +32,7 @@ export interface AppendFlags extends PlaceFlags, KeyFlag {}
 export const PLACE_OPTIONS: readonly Option[] = [
   option(
     '--parent <turn>',
-    'go on from this turn instead of the head (0: as a new root)',
+    'parent of the turn, instead of the head (0: a new root)',
     parseTurnIdOrNone,
   ),
   option(
@@ -125,11 +125,11 @@ const ENCODINGS = Object.keys(Encoding) as EncodingName[];
 export const PAYLOAD_OPTIONS: readonly Option[] = [
   option('--json-payload <json>', 'the payload as JSON text'),
   option('--text <text>', 'the payload as plain text'),
-  option('--file <path>', 'the payload is what this file holds'),
-  option('--stdin', 'the payload is what standard input gives'),
+  option('--file <path>', 'read the payload from this file'),
+  option('--stdin', 'read the payload from standard input'),
   oneOf(
     '--encoding <name>',
-    'what the payload is (default: json for --json-payload, else text)',
+    'encoding of the payload (default: json for --json-payload, else text)',
     ENCODINGS,
   ),
 ];
@@ -153,7 +153,7 @@ export async function readPayload(io: CommandIo, options: PayloadOptions): Promi
 function fromJsonText(text: string, encoding: EncodingName): PayloadGiven {
   if (encoding === 'json') return { payload: Buffer.from(text), encoding };
   if (encoding !== 'msgpack' && encoding !== 'cbor') {
-    throw invalid('--encoding', 'is json, msgpack or cbor for --json-payload');
+    throw invalid('--encoding', 'must be json, msgpack or cbor with --json-payload');
   }
   try {
     return { payload: JSON.parse(text) as unknown, encoding };
@@ -163,13 +163,21 @@ function fromJsonText(text: string, encoding: EncodingName): PayloadGiven {
 }
 
 function fromText(text: string, encoding: EncodingName): PayloadGiven {
-  if (encoding !== 'text') throw invalid('--encoding', 'is text for --text; use --stdin or --file');
+  if (encoding !== 'text')
+    throw invalid(
+      '--encoding',
+      'must be text with --text; for other encodings use --stdin or --file',
+    );
   return { payload: text, encoding };
 }
 
 /** The options of every command that prints turns. */
 export const READ_OPTIONS: readonly Option[] = [
-  option('--as <when>', 'patches in force: latest, original or the number of a patch', parseAs),
+  option(
+    '--as <when>',
+    'which patches apply: latest, original, or those up to a patch number',
+    parseAs,
+  ),
   option('--no-payload', 'leave the payloads out'),
 ];
 

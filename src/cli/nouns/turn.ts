@@ -87,12 +87,12 @@ const appendBatch: QuipuVerb = {
 
 const importVerb: QuipuVerb = {
   name: 'import',
-  summary: 'Take in what "quipu context export" wrote, and print the id of the context.',
+  summary: 'Import the output of "quipu context export", and print the id of the context.',
   more: [
-    'Each context that the turns were written to gets one here, with turns of the same types and bytes. Exports of',
-    'branches share the turns that the branches share. What is there already is not added again, so a command that was',
-    'cut off can be run again. A file is read twice, and checked before anything is stored. Standard input is checked',
-    'as it comes, and the error says what was kept. Times, names and titles are not part of an export.',
+    'Each exported context becomes a context here, with turns of the same types and bytes. Exports of branches share',
+    'the turns that the branches share. Turns that are here already are not added again, so you can run an interrupted',
+    'command again. A file is read twice, and checked before anything is stored. Standard input is checked as it comes,',
+    'and an error says what was kept. Times, names and titles are not part of an export.',
   ].join('\n'),
   examples: [
     'quipu context export 1 --out turns.jsonl && quipu context import turns.jsonl --store ./other',
@@ -119,7 +119,7 @@ const stream: QuipuVerb = {
     contextArgument(),
     required('--type <name>', 'what the payload is, such as chat.message'),
     option('--type-version <n>', 'version of that type (default: 1)', parseCount),
-    oneOf('--encoding <name>', 'what comes in', ['text', 'bytes']).default('text'),
+    oneOf('--encoding <name>', 'encoding of the input', ['text', 'bytes']).default('text'),
     ...PLACE_OPTIONS,
   ],
   async run(io, context: GivenContext, options: StreamGiven) {

@@ -140,7 +140,7 @@ export const restore: QuipuVerb = {
   examples: ['quipu restore ../quipu-backup ./restored'],
   takes: [
     argument('<backup>', 'the folder that "quipu backup" wrote'),
-    argument('<dir>', 'where to; nothing is ever overwritten'),
+    argument('<dir>', 'new folder for the store; nothing is overwritten'),
   ],
   async run(io, from: string, to: string) {
     const { shell } = io;

@@ -48,7 +48,7 @@ export interface RunningOptions {
 
 export const SESSION_OPTION: readonly [flags: string, text: string] = [
   '--session <session>',
-  'whose artifacts artifact:// means in what roles say',
+  'session that artifact:// refers to in the texts of roles',
 ];
 
 /** Follows a run on a terminal. The steps go to standard error, where they are in nobody's way. */

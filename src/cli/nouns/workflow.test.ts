@@ -172,7 +172,7 @@ describe('a hash that was printed short', () => {
     expect(await workflow(rig, ...create, first.slice(0, 12))).toMatchObject({ code: 0 });
     expect(await workflow(rig, ...create, '0123456789ab')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('two never stood for a bundle 0123456789ab') as string,
+      err: expect.stringContaining('workflow two never had a bundle 0123456789ab') as string,
     });
   });
 });

@@ -23,7 +23,7 @@ interface ListGiven {
 
 const list: QuipuVerb = {
   name: 'list',
-  summary: 'List threads that are under way, finished ones, or workflows.',
+  summary: 'List running threads, finished ones, or workflows.',
   examples: [
     'quipu workflow list',
     'quipu workflow list --all --json',
@@ -37,7 +37,7 @@ const list: QuipuVerb = {
     option('--since <when>', 'only those ended or changed since then: a date, or 7d', parseTime),
     option('--until <when>', 'only those ended or changed before', parseTime),
     option('-n, --limit <n>', 'how many threads at most', parseCount, 50),
-    option('--cursor <text>', 'go on where the page before ended'),
+    option('--cursor <text>', 'continue where the previous page ended'),
   ],
   async run(io, options: ListGiven) {
     await using store = await io.openStore();
@@ -92,7 +92,7 @@ const show: QuipuVerb = {
     argument('<thread-or-workflow>', 'thread id, or the name of a workflow'),
     option('-n, --limit <n>', 'how many steps at most', parseCount, 50),
     option('--before <hash>', 'the steps before this one'),
-    option('--context', 'what a model would be shown: from the last summary on'),
+    option('--context', 'the steps that a model would see: from the last summary on'),
     option('--info', 'its debug lines instead of its steps'),
   ],
   async run(io, what: string, options: ShowGiven) {
@@ -172,7 +172,7 @@ async function showBundle(io: CommandIo, store: Store, name: string): Promise<vo
 
 const rm: QuipuVerb = {
   name: 'rm',
-  summary: 'Forget a thread, or take a workflow out of the registry.',
+  summary: 'Remove a thread, or remove a workflow from the registry.',
   examples: ['quipu workflow rm $id', 'quipu workflow rm solve-issue'],
   takes: [argument('<thread-or-workflow>', 'thread id, or the name of a workflow')],
   async run(io, what: string) {
@@ -192,7 +192,7 @@ const fork: QuipuVerb = {
     'quipu workflow fork $id --at -2',
   ],
   takes: [
-    argument('<thread>', 'thread id, under way or finished'),
+    argument('<thread>', 'thread id, running or finished'),
     option(
       '--at <step>',
       'a hash, a role (its newest step), or a number from 0, from the end when negative',
@@ -233,7 +233,7 @@ const compact: QuipuVerb = {
     const { shell } = io;
     const { summary: text, summaryFile: file, command } = options;
     if (command !== undefined && (text ?? file) !== undefined) {
-      throw invalid('--command', 'stands alone, without --summary and --summary-file');
+      throw invalid('--command', 'cannot be combined with --summary or --summary-file');
     }
     const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
     const summarise =
@@ -284,7 +284,7 @@ const create: QuipuVerb = {
     option('--prompt <text>', 'the task'),
     option('--prompt-file <file>', 'the task in a file, or - for standard input'),
     option('--bundle <hash>', 'which bundle (default: the one registered under the name)'),
-    option('--max-rounds <n>', 'how many steps at most, for whoever runs it', parseCount),
+    option('--max-rounds <n>', 'how many steps a run may take', parseCount),
   ],
   async run(io, name: string, options: StartGiven) {
     const { shell } = io;
@@ -322,12 +322,12 @@ const step: QuipuVerb = {
   ],
   takes: [
     argument('<thread>', 'thread id'),
-    required('--role <role>', 'who did it'),
-    option('--content <text>', 'what was said'),
-    option('--content-file <file>', 'what was said, in a file, or - for standard input'),
+    required('--role <role>', 'role that did the step'),
+    option('--content <text>', 'text of the step'),
+    option('--content-file <file>', 'text of the step in a file, or - for standard input'),
     option('--meta <json>', 'structured facts', parseJson),
     option('--ref <hash>', 'an artifact; may be given many times', collect),
-    option('--expected-head <hash>', 'only if the thread still stands there'),
+    option('--expected-head <hash>', 'only if this is the head of the thread'),
   ],
   async run(io, id: string, options: StepGiven) {
     const { shell } = io;

@@ -21,7 +21,7 @@ export const thread: Program<ThreadShell> = {
     'thread pop --thread ./inbox --consumer worker-1 --last-event-id 0',
     'thread info --thread ./inbox',
   ],
-  exits: '0 done, 1 it cannot be done, 2 the command line or the input is wrong',
+  exits: '0 done, 1 the operation failed, 2 the command line or the input is wrong',
   common: () => [],
   nouns: [
     alone(async () => threadVerbs),

@@ -82,14 +82,17 @@ describe('thread', () => {
   it.each([
     [['push', '--thread', 't'], /'--source' is not given/],
     [['push', ...PUSH], /required option '--thread <path>'/],
-    [['push', '--thread', '', ...PUSH], /'--thread <path>' argument '' is invalid. It is empty/],
+    [
+      ['push', '--thread', '', ...PUSH],
+      /'--thread <path>' argument '' is invalid. Expected a text/,
+    ],
     [
       ['push', '--thread', 't', '--source', 's', '--type', 'note', '--content', 'x'],
       /message or record/,
     ],
     [
       ['push', '--thread', 't', '--source', '', '--type', 'message', '--content', 'x'],
-      /It is empty/,
+      /Expected a text that is not empty/,
     ],
     [
       ['push', '--thread', 't', '--source', 'external:a', '--type', 'message', '--content', 'x'],
@@ -103,7 +106,10 @@ describe('thread', () => {
     [['pop', '--thread', 't', '--consumer', 'w', '--last-event-id', '0', '--limit', '0'], /limit/],
     [['pop', '--thread', 't', '--consumer', 'a/b', '--last-event-id', '0'], /without slashes/],
     [['peek', '--thread', 't', '--last-event-id', '0', '--filter', '1;'], /character 2/],
-    [['peek', '--thread', 't', '--last-event-id', '0', '--filter', ''], /It is empty/],
+    [
+      ['peek', '--thread', 't', '--last-event-id', '0', '--filter', ''],
+      /Expected a text that is not empty/,
+    ],
     [['subscribe', '--thread', 't', '--consumer', '../x', '--handler', 'true'], /without slashes/],
     [
       ['subscribe', '--thread', 't', '--consumer', 'x', '--handler', 'true', '--filter', 'x = 1'],

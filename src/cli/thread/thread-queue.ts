@@ -52,7 +52,7 @@ export function parseInteger(text: string): number {
 
 export function parseFilled(text: string): string {
   if (text !== '') return text;
-  throw new InvalidArgumentError('It is empty.');
+  throw new InvalidArgumentError('Expected a text that is not empty.');
 }
 
 // The list of threads that have consumers, for `dispatch --all`: a file for each, beside the spool of the notifier that

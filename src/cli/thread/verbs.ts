@@ -38,7 +38,7 @@ const init: ThreadVerb = {
   name: 'init',
   summary: 'Turn a directory into a thread.',
   more: paragraphs(
-    'Creates events.db, events.jsonl, run/ and logs/. The directory may exist and hold other files; one that\nis a thread already is left as it is, with exit code 1. To remove a thread, delete its directory.',
+    'Creates events.db, events.jsonl, run/ and logs/. The directory may exist and hold other files. If it\nis a thread already, the command changes nothing and ends with code 1. To remove a thread, delete its directory.',
   ),
   examples: ['thread init ./inbox', 'thread init agents/admin/inbox'],
   takes: [argument('<path>', 'the directory', parseFilled)],
@@ -66,9 +66,9 @@ const push: ThreadVerb = {
   name: 'push',
   summary: 'Append an event, or a batch of events from standard input.',
   more: paragraphs(
-    'The event is on the disk before the command says so. Then handlers are woken, and nobody waits for them: the\nnotifier is asked to dispatch, in the background; if that fails, the handlers are started without it.',
+    'The event is on the disk before the command prints its id. Then the command wakes the handlers and does not wait\nfor them: it asks the notifier to dispatch, in the background. If that fails, it starts the handlers without it.',
     'Sources: external:<channel_type>:<channel_id>:<session_type>:<session_id>:<peer_id>,\ninternal:<session_type>:<session_id>:<agent_id>, self, or a plain name.',
-    'With --batch every line of standard input is an object with "source", "type", "content" and, if you like,\n"subtype". All lines are stored, or none.',
+    'With --batch, every line of standard input is an object with "source", "type", "content" and optionally\n"subtype". All lines are stored, or none.',
   ),
   examples: [
     'thread push --thread ./inbox --source self --type record --subtype decision --content "go on"',
@@ -77,10 +77,10 @@ const push: ThreadVerb = {
   ],
   takes: [
     THREAD,
-    option('--source <name>', 'where it comes from', parseFilled),
-    oneOf('--type <type>', 'what it is', EVENT_TYPES),
-    option('--subtype <subtype>', 'a lower-case word', parseFilled),
-    option('--content <data>', 'the payload'),
+    option('--source <name>', 'source of the event', parseFilled),
+    oneOf('--type <type>', 'type of the event', EVENT_TYPES),
+    option('--subtype <subtype>', 'subtype: a lower-case word', parseFilled),
+    option('--content <data>', 'content of the event'),
     option('--batch', 'read one JSON object a line from standard input'),
     JSON_OPTION,
   ],
@@ -128,10 +128,10 @@ interface PopGiven extends ThreadOptions {
 
 const pop: ThreadVerb = {
   name: 'pop',
-  summary: 'Acknowledge what was handled and print what comes next.',
+  summary: 'Acknowledge the events that were handled, and print the next ones.',
   more: paragraphs(
-    '--last-event-id is the newest event that was handled, 0 for none. It is acknowledged with all before it, and\nthe events after it that match the filter of the consumer are printed, one JSON object a line.',
-    'A consumer pops, handles, pops with the last id it handled, and ends when nothing is printed. What it had\nnot acknowledged when it crashed comes again.',
+    '--last-event-id is the newest event that was handled, 0 for none. The command acknowledges it and all events\nbefore it. Then it prints the next events that match the filter of the consumer, one JSON object a line.',
+    'A consumer pops, handles, pops with the last id it handled, and ends when nothing is printed. After a crash it\ngets the events again that it had not acknowledged.',
   ),
   examples: [
     'thread pop --thread ./inbox --consumer worker-1 --last-event-id 0',
@@ -139,7 +139,7 @@ const pop: ThreadVerb = {
   ],
   takes: [
     THREAD,
-    required('--consumer <id>', 'who asks', parseFilled),
+    required('--consumer <id>', 'name of the consumer', parseFilled),
     required('--last-event-id <id>', 'the newest event that was handled', parseInteger),
     option('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
     JSON_OPTION,
@@ -221,9 +221,9 @@ interface UnsubscribeGiven extends ThreadOptions {
 const unsubscribe: ThreadVerb = {
   name: 'unsubscribe',
   summary: 'Remove a consumer. Its progress stays, for when it subscribes again.',
-  more: paragraphs('A handler that runs is not stopped; it is not run again.'),
+  more: paragraphs('A running handler is not stopped, but it is not run again.'),
   examples: ['thread unsubscribe --thread ./inbox --consumer worker-1'],
-  takes: [THREAD, required('--consumer <id>', 'which one', parseFilled)],
+  takes: [THREAD, required('--consumer <id>', 'name of the consumer', parseFilled)],
   async run(shell, options: UnsubscribeGiven) {
     await withQueue(shell, options, (queue) => queue.unsubscribe(options.consumer));
     await shell.out(`Unsubscribed ${options.consumer}\n`);
@@ -232,9 +232,9 @@ const unsubscribe: ThreadVerb = {
 
 const info: ThreadVerb = {
   name: 'info',
-  summary: 'Print how many events there are, who is subscribed, and how far each one is.',
+  summary: 'Print the number of events, the consumers, and how far each one is.',
   more: paragraphs(
-    'LAG counts the events that match and are not acknowledged, up to 10,000. STATE is idle, running, or failed:\na handler that failed ten times in a row. One that runs is shown with its process, which kill -- -<process> ends.',
+    'LAG counts the events that match and are not acknowledged, up to 10,000. STATE is idle, running, or failed\n(the handler failed ten times in a row). A running handler has its process: kill -- -<process> ends it.',
   ),
   examples: ['thread info --thread ./inbox', 'thread info --thread ./inbox --json'],
   takes: [THREAD, JSON_OPTION],
@@ -252,7 +252,7 @@ const verify: ThreadVerb = {
   name: 'verify',
   summary: 'Read every event, and check that none is missing or damaged.',
   more: paragraphs(
-    'With --repair, what is missing or damaged in events.db is taken from events.jsonl and the older files beside it. What\nis in neither is said to be lost, and no longer stops those who read. A database that cannot be read is put aside.\nNothing is deleted. Nobody may use the thread meanwhile.',
+    '--repair takes missing and damaged events from events.jsonl and the older files beside it. Events that are in\nneither are recorded as lost, and reads skip them from then on. A database that cannot be read is put aside.\nNothing is deleted. Stop all programs that use the thread first.',
   ),
   examples: ['thread verify --thread ./inbox', 'thread verify --thread ./inbox --repair'],
   takes: [THREAD, option('--repair', 'repair what can be repaired'), JSON_OPTION],
@@ -283,8 +283,8 @@ const dispatch: ThreadVerb = {
   name: 'dispatch',
   summary: 'Start the handlers of consumers that have events to handle. A push does it by itself.',
   more: paragraphs(
-    'A consumer whose handler runs is skipped: that one is run again when it ends and there is more to do. A\nhandler that fails is run again after growing pauses; after ten failures in a row its consumer is marked\nfailed, and each dispatch gives it one try.',
-    'With --all it does so for every thread that somebody has subscribed to, as after a restart of the machine; see\nnotifier install.',
+    'A consumer whose handler runs is skipped: the handler is run again when it ends and there is more to do. A\nhandler that fails is run again after growing pauses. After ten failures in a row its consumer is marked\nfailed, and each dispatch runs it once.',
+    '--all does so for every thread with consumers, for example after a restart of the machine. See notifier install.',
   ),
   examples: ['thread dispatch --thread ./inbox', 'thread dispatch --all'],
   takes: [
@@ -293,7 +293,7 @@ const dispatch: ThreadVerb = {
   ],
   async run(shell, { thread, all = false }: DispatchGiven) {
     if ((thread === undefined) !== all) {
-      throw invalid("one of the options '--thread' and '--all'", 'is needed, and not both');
+      throw invalid("one of the options '--thread' and '--all'", 'is needed, and only one');
     }
     if (thread !== undefined) return dispatchOne(shell, thread, '');
     for (const path of knownThreads(shell)) await dispatchKnown(shell, path);

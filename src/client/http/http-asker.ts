@@ -151,6 +151,8 @@ async function toError(response: Response): Promise<QuipuError> {
     return fromServer(new QuipuError(error.code, error.message, error.data));
   } catch {
     // Another program between this client and the server answered in its own words.
-    return outcomeUnknown(`the answer was ${response.status}, and not in the words of a store`);
+    return outcomeUnknown(
+      `the answer, with status ${response.status}, is not from a Quipu server; check the address`,
+    );
   }
 }

@@ -24,7 +24,8 @@ export async function* readEvents(
     const text = decoder.decode(chunk, { stream: true });
     waiting.push(text);
     size += text.length;
-    if (size > LINE_CHARS_MAX) throw unavailable('the answer is not one of a store');
+    if (size > LINE_CHARS_MAX)
+      throw unavailable('the answer is not from a Quipu server; check the address');
     // The blank line that ends an event may be split between two chunks.
     if (!`${waiting.at(-2)?.slice(-1) ?? ''}${text}`.includes('\n\n')) continue;
     const parts = waiting.join('').split('\n\n');

@@ -63,7 +63,8 @@ export async function* readFramed(response: Response): AsyncGenerator<Uint8Array
 function nextEnd(held: Uint8Array): number {
   if (held.length < 4) return 4;
   const length = new DataView(held.buffer, held.byteOffset).getUint32(0, true);
-  if (length > PIECE_BYTES_MAX) throw unavailable('the answer is not one of a store');
+  if (length > PIECE_BYTES_MAX)
+    throw unavailable('the answer is not from a Quipu server; check the address');
   return 4 + length;
 }
 
@@ -89,7 +90,7 @@ export async function* readChunks(
 async function withinSilence<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable('the server fell silent')), ms);
+    timer = setTimeout(() => reject(unavailable('the server stopped answering')), ms);
   });
   try {
     return await Promise.race([work, silence]);

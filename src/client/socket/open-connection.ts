@@ -41,7 +41,7 @@ export async function openConnection(
   } catch (error) {
     connection.end(error);
     throw isQuipuError(error, 'UNAVAILABLE')
-      ? unavailable(`the server did not let us in: ${error.message}`, error)
+      ? unavailable(`the server refused the connection: ${error.message}`, error)
       : error;
   } finally {
     clearTimeout(timer);
@@ -52,7 +52,7 @@ export async function openConnection(
 function assertQuipu(caps: string | undefined): void {
   const server = parseJsonObject(caps ?? '')?.['server'];
   if (server === 'quipu') return;
-  throw new QuipuError('UNSUPPORTED', 'the server is not a Quipu server', {
+  throw new QuipuError('UNSUPPORTED', 'the server is not a Quipu server; check the address', {
     what: 'server',
     found: typeof server === 'string' ? server : 'another protocol',
   });

@@ -109,7 +109,7 @@ export class SocketTransport implements Transport {
     signal?.throwIfAborted();
     const { dial, token } = this.#options;
     const connection = await openConnection(dial, token, timeoutMs);
-    const onAbort = (): void => connection.end(outcomeUnknown('the upload was given up'));
+    const onAbort = (): void => connection.end(outcomeUnknown('the upload was aborted'));
     this.#uploads.add(connection);
     signal?.addEventListener('abort', onAbort);
     try {

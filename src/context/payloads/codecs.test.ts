@@ -156,7 +156,9 @@ describe('a codec', () => {
 
   it('that gives no bytes is refused with its value', () => {
     register({ ...LINES, name: 'gob', number: 8, encode: () => 'text' as never });
-    expect(() => encodePayload({ a: 1 }, 'gob', RULES)).toThrow(/the codec gave no Uint8Array/);
+    expect(() => encodePayload({ a: 1 }, 'gob', RULES)).toThrow(
+      /the codec did not return a Uint8Array/,
+    );
   });
 });
 

@@ -132,7 +132,7 @@ export function registerCodec(codec: Codec): () => void {
 /** A copy: a codec may give its own buffer, and may answer with anything. */
 function ownBytes(bytes: unknown): Uint8Array {
   if (bytes instanceof Uint8Array) return new Uint8Array(bytes);
-  throw new TypeError('the codec gave no Uint8Array');
+  throw new TypeError('the codec did not return a Uint8Array');
 }
 
 /** The codec of this name or number. A number that has none stands for bytes. */
@@ -234,7 +234,7 @@ function toBytes(payload: unknown, codec: Codec): Uint8Array {
     const why = error instanceof Error ? error.message : String(error);
     throw new QuipuError(
       'INVALID',
-      `payload does not go into the encoding '${codec.name}': ${why}`,
+      `payload cannot be written in the encoding '${codec.name}': ${why}`,
       { what: 'payload' },
       { cause: error },
     );

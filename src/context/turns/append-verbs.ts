@@ -50,7 +50,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
       lifetime.assertOpen('contexts.append');
       const prepared = prepareTurn(turn, rules);
       if ((turn as BatchTurn).idempotencyKey !== undefined) {
-        throw invalid('idempotencyKey', 'of one turn goes into the options');
+        throw invalid('idempotencyKey', 'of a single turn goes into the options');
       }
       const batch = planAppend(toContextId(id), [prepared], checkPlan(options));
       const { turns } = await engine.commit(batch);

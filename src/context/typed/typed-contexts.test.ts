@@ -138,6 +138,6 @@ describe('typed contexts', () => {
     await expect(store.contexts.append(id, { type: 'note', payload: 1 as never })).rejects.toThrow(
       "payload of 'note' does not fit its schema: no text",
     );
-    expect(() => plain.typed({ note: {} as never })).toThrow("of 'note' is no Standard Schema");
+    expect(() => plain.typed({ note: {} as never })).toThrow("of 'note' is not a Standard Schema");
   });
 });

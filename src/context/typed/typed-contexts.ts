@@ -179,7 +179,7 @@ function checkSchemas(schemas: unknown): void {
     if (typeof standard?.validate !== 'function') {
       throw invalid(
         'schemas',
-        `of '${type}' is no Standard Schema, as those of Zod, Valibot and ArkType`,
+        `of '${type}' is not a Standard Schema; give a schema of Zod, Valibot or ArkType`,
       );
     }
   }

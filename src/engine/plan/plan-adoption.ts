@@ -47,7 +47,7 @@ function* timesOf({ turns = [], contexts = [], patches = [] }: Adoption): Genera
 
 function assertTime(ms: number): number {
   if (Number.isSafeInteger(ms) && ms >= 0) return ms;
-  throw invalid('time', `is in milliseconds since 1970, got ${ms}`);
+  throw invalid('time', `must be in milliseconds since 1970, got ${ms}`);
 }
 
 function adoptErased(draft: Draft, hash: Hash, report: Report): void {
@@ -57,7 +57,7 @@ function adoptErased(draft: Draft, hash: Hash, report: Report): void {
 }
 
 function adoptName(draft: Draft, { sha256, hash }: Sha256Name, report: Report): void {
-  if (!/^[0-9a-f]{64}$/.test(sha256)) throw invalid('sha256', 'has 64 lower-case hex digits');
+  if (!/^[0-9a-f]{64}$/.test(sha256)) throw invalid('sha256', 'must have 64 lower-case hex digits');
   if (!draft.hasBlob(hash) || draft.findSha256(sha256) !== undefined) return;
   draft.sha256.set(sha256, hash);
   report.changed = true;

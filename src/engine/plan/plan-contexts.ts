@@ -159,7 +159,7 @@ function assertAlone({ contexts, ...rest }: Omit<Batch, 'blobs'>, blobs: number)
   if (contexts?.length === 1 && blobs === 0 && Object.values(rest).every((list) => isEmpty(list))) {
     return;
   }
-  throw invalid('key', 'stands for one new context, and the batch holds more');
+  throw invalid('key', 'covers one new context, but the batch creates more');
 }
 
 /** The context that the key created, as it is now. A key lives as long as its context. */

@@ -15,11 +15,15 @@ export function planPatch(draft: Draft, patch: PatchAppend, report: Report): voi
   const number = Number(turn.id);
   const newest = draft.newestPatch(number);
   if (patch.expectedSeq !== undefined && patch.expectedSeq !== newest) {
-    throw new QuipuError('HEAD_MOVED', `the newest patch on turn ${turn.id} is ${newest}`, {
-      context: String(turn.id),
-      expected: String(patch.expectedSeq),
-      head: String(newest),
-    });
+    throw new QuipuError(
+      'HEAD_MOVED',
+      `the newest patch on turn ${turn.id} is ${newest}, not ${patch.expectedSeq}; read it and try again`,
+      {
+        context: String(turn.id),
+        expected: String(patch.expectedSeq),
+        head: String(newest),
+      },
+    );
   }
   const { tombstone, encoding, payload, size } = patch;
   const seq = draft.counters.nextPatch;

@@ -117,7 +117,7 @@ function sameSeal(draft: Draft, seal: TurnSeal): TurnRow {
   const row = mustExist(draft, seal.turn);
   const flags = (row.flags & ~OUTCOMES) | OUTCOME_FLAG[seal.outcome];
   if (row.payload === seal.payload && row.flags === flags) return row;
-  throw invalid('seal', `names turn ${seal.turn}, which is sealed otherwise`);
+  throw invalid('seal', `names turn ${seal.turn}, which is sealed already with other content`);
 }
 
 function mustExist(draft: Draft, id: TurnId): TurnRow {

@@ -171,9 +171,10 @@ type First =
 
 /** Throws when the key was seen before with other turns. */
 export function findFirst(draft: Draft, key: Idempotency, appends: readonly TurnAppend[]): First {
-  if (appends.length === 0) throw invalid('idempotency', 'needs a turn to stand for');
+  if (appends.length === 0)
+    throw invalid('idempotency', 'needs a turn: a batch without turns takes no key');
   if (appends.some((append) => append.context !== key.context)) {
-    throw invalid('idempotency', 'is for one context, and a turn of the batch goes to another');
+    throw invalid('idempotency', 'covers one context, but a turn of the batch goes to another');
   }
   const resolved = resolveKey(draft, key);
   const turns = findSame(draft, resolved, appends);
@@ -193,11 +194,12 @@ export function findKeyed(
   { turns = [], idempotency }: Pick<Batch, 'turns' | 'idempotency'>,
 ): readonly KeyedTurn[] | undefined {
   if (turns.every(({ key }) => key === undefined)) return undefined;
-  if (idempotency !== undefined) throw invalid('key', 'of a turn is not for a batch with a key');
+  if (idempotency !== undefined)
+    throw invalid('key', 'of a turn cannot stand in a batch that has a key; give one of the two');
   const keys = turns.map(({ context, key }): Idempotency => {
     if (key === undefined) throw invalid('key', 'is needed for every turn of a batch, or for none');
     if (typeof context === 'bigint') return { context, key };
-    throw invalid('key', 'is for a turn of a context that is there already');
+    throw invalid('key', 'needs a context that exists already');
   });
   const hashes = keys.map(({ context, key }) => idempotencyHash(context, key));
   const firsts = hashes.flatMap((hash) => draft.view.findKey(hash) ?? []);

@@ -155,7 +155,7 @@ class PostgresEngine implements Engine {
     const { existed } = await committer.submit(batch);
     const stat = await this.#blobs.stat(hash);
     if (stat !== undefined) return { ...stat, existed, ...(sha256 !== undefined && { sha256 }) };
-    throw new QuipuError('NOT_FOUND', `blob ${hash} was erased as it was put`, {
+    throw new QuipuError('NOT_FOUND', `blob ${hash} was erased while it was put; put it again`, {
       what: 'blob',
       id: hash,
     });
@@ -378,8 +378,12 @@ async function assertThere(database: Database): Promise<void> {
     [`${schema}.clock`],
   );
   if (row?.there === true) return;
-  throw new QuipuError('NOT_FOUND', `there is no store in ${database.name}; make it first`, {
-    what: 'store',
-    id: database.name,
-  });
+  throw new QuipuError(
+    'NOT_FOUND',
+    `there is no store in ${database.name}; create one with "quipu init"`,
+    {
+      what: 'store',
+      id: database.name,
+    },
+  );
 }

@@ -33,12 +33,12 @@ const start: NotifierVerb = {
     option('--tasks <n>', 'how many run side by side (default: $NOTIFIER_TASKS, 4)', parseLimit),
     option(
       '--idle <time>',
-      'leave after so long without tasks and timers (default: $NOTIFIER_IDLE, 60s)',
+      'end after this long without tasks and timers (default: $NOTIFIER_IDLE, 60s)',
       parseDuration,
     ),
     option(
       '--foreground',
-      'be the daemon; ends with 0 when idle or stopped, with 1 when there is another one',
+      'run as the daemon; ends with 0 when idle or stopped, with 1 when another one runs',
     ),
     option(
       '--existing',
@@ -165,7 +165,7 @@ const install: NotifierVerb = {
   summary:
     'Write a service that starts the daemon and wakes the consumers of threads after a restart of the machine.',
   examples: ['notifier install', 'notifier install --print'],
-  takes: [option('--print', 'print it, and write nothing')],
+  takes: [option('--print', 'print the service, and write nothing')],
   async run(io, { print = false }: { readonly print?: boolean }) {
     const { shell } = io;
     const { file, text, next } = choose(shell, io.home);

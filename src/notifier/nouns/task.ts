@@ -29,7 +29,10 @@ const add: NotifierVerb = {
   ],
   takes: [
     required('--command <line>', 'what to run, as one line for /bin/sh; up to 100 KiB'),
-    option('--task-id <id>', 'its name; refused while one with it is pending (default: a new one)'),
+    option(
+      '--task-id <id>',
+      'id of the task; refused while a task with this id is pending (default: a new one)',
+    ),
     option('--author <name>', 'who asks for it, up to 4,096 characters, for lists alone'),
     option(
       '--timeout <time>',
@@ -136,7 +139,7 @@ function toOutcome({ reason, exitCode, signal }: Failure): string {
 
 const remove: NotifierVerb = {
   name: 'remove',
-  summary: 'Take back a task that waits, and forget its failure.',
+  summary: 'Remove a waiting task, and its failure.',
   examples: ['notifier task remove report'],
   takes: [argument('<task-id>', 'its name')],
   async run(io, given: string) {

@@ -35,7 +35,8 @@ const add: NotifierVerb = {
     const { shell } = io;
     const zone = options.zone ?? shell.zone;
     const next = nextTime(parseCron(options.cron), openZone(zone), shell.now());
-    if (next === undefined) throw invalid('cron', `names no date there is: "${options.cron}"`);
+    if (next === undefined)
+      throw invalid('cron', `names a date that does not exist: "${options.cron}"`);
     const settings = readSettings(shell.env);
     const timer = {
       id: checkId('timer-id', options.timerId, MAX_TIMER_ID_CHARS),

@@ -45,9 +45,10 @@ function assertPrivate(folder: string): void {
   if (isOwn && (mode & 0o022) === 0) return;
   const whom = (mode & 0o002) === 0 ? 'its group' : 'everyone';
   const problem = isOwn ? `can be written by ${whom}` : 'belongs to another user';
+  const advice = isOwn ? `run: chmod go-w ${folder}` : 'choose another NOTIFIER_HOME';
   throw new QuipuError(
     'FORBIDDEN',
-    `${folder} ${problem}, who could have commands run in your name`,
+    `${folder} ${problem}: others could run commands in your name; ${advice}`,
     { scope: 'spool' },
   );
 }

@@ -90,7 +90,7 @@ export function checkQueueName(name: unknown): string {
   if (typeof name === 'string' && QUEUE_NAME.test(name)) return name;
   throw invalid(
     'queue',
-    `has a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
+    `must have a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
   );
 }
 
@@ -117,7 +117,7 @@ export function checkSubscription(given: NewSubscription): Subscription {
     throw invalid('handler', 'must be a command for the shell, and not empty');
   }
   if (/[\p{Cc}\p{Surrogate}]/u.test(handler.replaceAll('\t', ' '))) {
-    throw invalid('handler', 'is one line, without control characters');
+    throw invalid('handler', 'must be one line, without control characters');
   }
   const size = Buffer.byteLength(handler);
   if (size > HANDLER_BYTES_MAX) throw tooLarge('handler', HANDLER_BYTES_MAX, size);
@@ -197,7 +197,7 @@ function checkNewSource(source: unknown): string {
   }
   const empty = segments.indexOf('');
   if (empty !== -1) throw invalid('source', `has an empty <${names[empty] ?? ''}>: ${form}`);
-  if (source !== source.toLowerCase()) throw invalid('source', `is all lower-case: ${form}`);
+  if (source !== source.toLowerCase()) throw invalid('source', `must be lower-case: ${form}`);
   return source;
 }
 

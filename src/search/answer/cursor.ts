@@ -16,8 +16,10 @@ export function formatCursor(mark: string, { upTo, key, id }: PagePlace): string
 
 export function parseCursor(mark: string, text: string): PagePlace {
   const place = readPlace(text);
-  if (place === undefined) throw invalid('cursor', 'is not one that an answer came with');
-  if (place[0] !== mark) throw invalid('cursor', 'is of another query, order or grouping');
+  if (place === undefined)
+    throw invalid('cursor', 'is not a cursor of an earlier answer; start again without it');
+  if (place[0] !== mark)
+    throw invalid('cursor', 'belongs to another query, order or grouping; start again without it');
   const [, upTo, key, id] = place;
   return { upTo, key, id };
 }

@@ -131,7 +131,7 @@ class ThreadRunner implements Runner {
     this.#thread.on('exit', () => {
       onEnd();
       this.#fail(
-        new QuipuError('CLOSED', 'the thread of the search index has ended', {
+        new QuipuError('CLOSED', 'the thread of the search index has ended; open the store again', {
           what: 'search index',
         }),
       );

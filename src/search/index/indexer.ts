@@ -112,7 +112,7 @@ export class Indexer {
     } finally {
       this.#urgent -= 1;
     }
-    throw new QuipuError('UNAVAILABLE', 'another process keeps the search index up', {
+    throw new QuipuError('UNAVAILABLE', 'another process is changing the search index; try again', {
       what: 'search index',
     });
   }

@@ -124,7 +124,7 @@ class QueryParser {
     const isPrefix = isQuoted ? this.#takeStar() : text.endsWith('*');
     const words = readWords(isQuoted || !isPrefix ? text : text.slice(0, -1), isPrefix);
     if (words === undefined) {
-      throw this.#refuse(at, `there is nothing to look for in ${JSON.stringify(text)}`);
+      throw this.#refuse(at, `there is no word to look for in ${JSON.stringify(text)}`);
     }
     const last = words.kind === 'term' ? words.token : (words.parts.at(-1) ?? '');
     if (words.prefix && Array.from(last).length < PREFIX_CHARS_MIN && !isCjkPart(last)) {
@@ -141,7 +141,7 @@ class QueryParser {
       return { kind: 'limit', limit: { field, value, at }, wanted: true };
     }
     if (field === 'kind' && !isOneOf(SEARCH_KINDS, value.toLowerCase())) {
-      throw this.#refuse(valueAt, `kind: is one of ${SEARCH_KINDS.join(', ')}`);
+      throw this.#refuse(valueAt, `kind: must be one of ${SEARCH_KINDS.join(', ')}`);
     }
     return { kind: 'field', field, value };
   }
@@ -191,7 +191,7 @@ class QueryParser {
 
   #checkContext({ field, value, at }: Limit): void {
     if (field !== 'context' || /^[1-9]\d{0,15}$/.test(value)) return;
-    throw this.#refuse(at, 'context: is the id of a context, a whole number');
+    throw this.#refuse(at, 'context: must be the id of a context, a whole number');
   }
 
   /** Not before a time is after it. */
@@ -205,7 +205,10 @@ class QueryParser {
     if (field !== 'before' && field !== 'after') return undefined;
     const time = readTime(value, this.#nowMs);
     if (time === undefined) {
-      throw this.#refuse(at, `${field}: is a date such as 2026-11-18, or an age such as 7d or 12h`);
+      throw this.#refuse(
+        at,
+        `${field}: must be a date such as 2026-11-18, or an age such as 7d or 12h`,
+      );
     }
     return (field === 'before') === wanted ? { before: time } : { after: time };
   }

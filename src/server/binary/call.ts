@@ -185,7 +185,7 @@ class CallStream implements LongTask {
 
 function planUploadPiece(args: readonly unknown[], session: Session): Job {
   const [id, piece] = args;
-  if (!(piece instanceof Uint8Array)) throw invalid('upload.piece', 'is given bytes');
+  if (!(piece instanceof Uint8Array)) throw invalid('upload.piece', 'must be bytes');
   const { upload } = findUpload(id, session);
   return answerWith(upload.push(piece), 'free');
 }
@@ -198,7 +198,7 @@ function planUploadEnd(args: readonly unknown[], session: Session): Job {
 
 function findUpload(id: unknown, session: Session): { upload: Upload; reqId: Uint8Array } {
   if (!(id instanceof Uint8Array) || id.length !== REQUEST_ID_BYTES) {
-    throw invalid('upload', 'is the request id that began it, as 8 bytes');
+    throw invalid('upload', 'must be the request id that began it, as 8 bytes');
   }
   const upload = session.tasks.get(id);
   if (upload instanceof Upload) return { upload, reqId: id };

@@ -79,5 +79,9 @@ export class Doorman {
 }
 
 export function unauthorized(): QuipuError<'UNAUTHORIZED'> {
-  return new QuipuError('UNAUTHORIZED', 'a valid token is needed', {});
+  return new QuipuError(
+    'UNAUTHORIZED',
+    'a valid token is needed; "quipu token create" makes one',
+    {},
+  );
 }

@@ -77,7 +77,7 @@ export class Upload implements LongTask {
   }
 
   cancel(): void {
-    this.#failure ??= new QuipuError('CLOSED', 'the upload was given up', { what: 'upload' });
+    this.#failure ??= new QuipuError('CLOSED', 'the upload was aborted', { what: 'upload' });
     this.#abort.abort();
     this.#finish();
   }

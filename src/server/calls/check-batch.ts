@@ -150,9 +150,9 @@ function checkBlobs(blobs: readonly BlobPut[]): Map<Hash, number> {
     const what = `blobs[${index}]`;
     const size = put.bytes.length;
     if (size > RAW_BYTES_MAX) throw tooLarge(what, size);
-    if (hashBytes(put.bytes) !== put.hash) throw invalid(what, 'has another hash than it says');
+    if (hashBytes(put.bytes) !== put.hash) throw invalid(what, 'does not match its hash');
     if (put.sha256 !== undefined && sha256Hex(put.bytes) !== put.sha256) {
-      throw invalid(what, 'has another SHA-256 than it says');
+      throw invalid(what, 'does not match its SHA-256');
     }
     sizes.set(put.hash, size);
   }

@@ -162,7 +162,7 @@ async function checkText(
     const isWrong = isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'INVALID');
     if (!isWrong && !isQuipuError(error, 'NOT_FOUND') && !(error instanceof SyntaxError))
       throw error;
-    throw invalid(place.name, `would hold what cannot be read there: ${error.message}`);
+    throw invalid(place.name, `has content that its kind of thread cannot read: ${error.message}`);
   }
 }
 

@@ -76,9 +76,13 @@ export class ChangeQueue {
   /** The changes since the last call. UNAVAILABLE once some of them are missing. */
   take(): readonly Change[] {
     if (this.#missed) {
-      throw new QuipuError('UNAVAILABLE', 'changes came faster than they were read', {
-        what: 'subscription',
-      });
+      throw new QuipuError(
+        'UNAVAILABLE',
+        'changes came faster than they were read; subscribe again',
+        {
+          what: 'subscription',
+        },
+      );
     }
     const taken = this.#changes;
     this.#changes = [];

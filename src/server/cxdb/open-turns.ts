@@ -26,7 +26,7 @@ export function openTurn(engine: Engine, append: AppendTurn, session: Session): 
   const context = contextOf(append.context);
   const { parent, expectedHead } = placeOf(append);
   // A key stands for a turn that can no longer change.
-  if (append.key !== undefined) throw invalid('idempotency_key', 'is not for a turn that is open');
+  if (append.key !== undefined) throw invalid('idempotency_key', 'cannot be used for an open turn');
   const { bytes } = takePayload(append.turn, 'turn');
   const { type, version, encoding } = append.turn;
   const { fsRoot } = append;
@@ -151,7 +151,7 @@ function sameSeal(seal: Seal, row: TurnRow): TurnRow {
     // An erased payload has no hash to compare with.
     (seal.hash === undefined || row.payload === NO_HASH || seal.hash === row.payload);
   if (isSame) return row;
-  throw invalid('SEAL.turn_id', `names turn ${row.id}, which is sealed otherwise`);
+  throw invalid('SEAL.turn_id', `names turn ${row.id}, which is sealed already with other content`);
 }
 
 async function mustBeIn(engine: Engine, context: ContextId, turn: TurnId): Promise<void> {

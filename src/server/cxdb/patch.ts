@@ -152,7 +152,7 @@ function firstResult(note: KeyNote, { patch, patches, key }: Repeated): PatchRow
   if (isSame && first !== undefined) return first;
   throw new QuipuError(
     'IDEMPOTENCY_CONFLICT',
-    `the key ${JSON.stringify(key)} stands for another patch on turn ${patch.turn}`,
+    `the key ${JSON.stringify(key)} stands for another patch on turn ${patch.turn}; use a new key`,
     { context: '', key, turn: String(patch.turn) },
   );
 }

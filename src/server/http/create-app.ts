@@ -214,7 +214,8 @@ function queryOf(context: HonoContext<Env>): Record<string, string> {
   const query: Record<string, string> = {};
   for (const [name, values] of Object.entries(context.req.queries())) {
     const [value, ...others] = values;
-    if (value === undefined || others.length > 0) throw invalid(name, 'is given more than once');
+    if (value === undefined || others.length > 0)
+      throw invalid(name, 'is given more than once; give it once');
     query[name] = value;
   }
   return query;

@@ -66,7 +66,9 @@ export interface HttpAddress {
 
 const NOTHING = (): void => undefined;
 const SILENT: Log = { debug: NOTHING, info: NOTHING, warn: NOTHING, error: NOTHING };
-const NO_REQUEST = errorReply(invalid('path', 'is not one that this server has'));
+const NO_REQUEST = errorReply(
+  invalid('path', 'is not a path of this server; /openapi.json lists them'),
+);
 const GRACE_MS_DEFAULT = 10_000;
 const LOOK_MS = 1000;
 

@@ -28,14 +28,18 @@ export function guardRequest(incoming: IncomingMessage, rules: GuardRules): void
     ESCAPED_TRICK.test(path) ||
     !isText(path)
   ) {
-    throw invalid('path', 'is not one that this server has');
+    throw invalid('path', 'is not a path of this server; /openapi.json lists them');
   }
   const { host = '', origin, 'sec-fetch-site': site } = incoming.headers;
   // A page of another site whose name was pointed at this machine still sends that name.
   if (rules.loopbackHostsOnly && !LOOPBACK_NAME.test(host)) {
-    throw new QuipuError('FORBIDDEN', `this server does not answer to the name "${clip(host)}"`, {
-      scope: 'host',
-    });
+    throw new QuipuError(
+      'FORBIDDEN',
+      `this server does not answer to the name "${clip(host)}"; use localhost, or give the server tokens`,
+      {
+        scope: 'host',
+      },
+    );
   }
   if (origin === undefined) {
     // A picture, a form or a link on a page names no origin, but a browser says that the page is of another site.
@@ -47,7 +51,11 @@ export function guardRequest(incoming: IncomingMessage, rules: GuardRules): void
 }
 
 function refusedPage(of: string): QuipuError<'FORBIDDEN'> {
-  return new QuipuError('FORBIDDEN', `pages of ${of} may not use this server`, { scope: 'origin' });
+  return new QuipuError(
+    'FORBIDDEN',
+    `pages of ${of} may not use this server; to allow them, start it with --allow-origin`,
+    { scope: 'origin' },
+  );
 }
 
 /** Headers that let a page of an allowed origin read the answer. */

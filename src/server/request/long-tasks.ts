@@ -22,7 +22,8 @@ export class LongTasks {
 
   begin(reqId: Uint8Array, task: LongTask): void {
     const key = keyOf(reqId);
-    if (this.#tasks.has(key)) throw invalid('request id', 'belongs to something under way');
+    if (this.#tasks.has(key))
+      throw invalid('request id', 'belongs to a task in progress; use another one');
     let count = 0;
     for (const { kind } of this.#tasks.values()) if (kind === task.kind) count += 1;
     if (count >= this.#most[task.kind]) {

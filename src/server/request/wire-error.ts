@@ -8,7 +8,7 @@ export function tooMuch(problem: string): QuipuError<'UNAVAILABLE'> {
 }
 
 export function goingAway(): QuipuError<'UNAVAILABLE'> {
-  return new QuipuError('UNAVAILABLE', 'the server is going away', { what: 'server' });
+  return new QuipuError('UNAVAILABLE', 'the server is stopping; try again', { what: 'server' });
 }
 
 export function noAnswerYet(afterMs: number): QuipuError<'TIMEOUT'> {

@@ -30,7 +30,10 @@ export function parseOffset(text: string, what = 'offset'): number {
   const [, digits] = /^(\d{16})_0{16}$/.exec(text) ?? [];
   const messages = digits === undefined ? -1 : Number(digits);
   if (Number.isSafeInteger(messages) && messages >= 0) return messages;
-  throw invalid(what, 'is one that this server gave, such as the header Stream-Next-Offset');
+  throw invalid(
+    what,
+    'must be an offset that this server gave, such as the header Stream-Next-Offset',
+  );
 }
 
 /** `-1` is the beginning and `now` the end, whatever that is when the request is answered. */
@@ -46,7 +49,10 @@ export function newStreamOf(request: Headed, body: Uint8Array): NewStream {
     throw invalid('Stream-TTL', 'and Stream-Expires-At exclude each other');
   }
   if (expiresAt !== undefined && !(TIME.test(expiresAt) && Date.parse(expiresAt) >= 0)) {
-    throw invalid('Stream-Expires-At', 'is a time as in RFC 3339, such as 2030-01-31T12:00:00Z');
+    throw invalid(
+      'Stream-Expires-At',
+      'must be a time as in RFC 3339, such as 2030-01-31T12:00:00Z',
+    );
   }
   const fork = forkOf(request);
   return {
@@ -84,13 +90,16 @@ function sourceOf(path: string): string {
   try {
     return checkStreamName(decodeURIComponent(rest));
   } catch {
-    throw invalid('Stream-Forked-From', `is the path of a stream, such as ${STREAMS_PATH}jobs/7`);
+    throw invalid(
+      'Stream-Forked-From',
+      `must be the path of a stream, such as ${STREAMS_PATH}jobs/7`,
+    );
   }
 }
 
 export function checkType(type: string): string {
   if (TYPE.test(type)) return type;
-  throw invalid('Content-Type', 'is a type such as application/json');
+  throw invalid('Content-Type', 'must be a type such as application/json');
 }
 
 export function saysClosed(request: Headed): boolean {
@@ -108,7 +117,7 @@ export function producerOf(request: Headed): ProducerMark | undefined {
   );
   if (id === undefined && epoch === undefined && seq === undefined) return undefined;
   if (id === undefined || epoch === undefined || seq === undefined) {
-    throw invalid('Producer-Id', 'comes with Producer-Epoch and Producer-Seq, or not at all');
+    throw invalid('Producer-Id', 'needs Producer-Epoch and Producer-Seq; give all three or none');
   }
   return {
     id: checkBounded(id, 'Producer-Id', PRODUCER_BYTES_MAX),
@@ -119,13 +128,13 @@ export function producerOf(request: Headed): ProducerMark | undefined {
 
 function toCount(text: string, what: string): number {
   if (DIGITS.test(text)) return Number(text);
-  throw invalid(what, 'is a whole number from 0, without zeros before it');
+  throw invalid(what, 'must be a whole number from 0, without zeros before it');
 }
 
 function toSafe(text: string, what: string): number {
   const number = /^\d{1,16}$/.test(text) ? Number(text) : -1;
   if (Number.isSafeInteger(number) && number >= 0) return number;
-  throw invalid(what, 'is a whole number from 0');
+  throw invalid(what, 'must be a whole number from 0');
 }
 
 const CURSOR_MS = 20_000;

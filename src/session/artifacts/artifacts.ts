@@ -128,9 +128,13 @@ export class Artifacts {
 function checkAgentId(id: string): string {
   checkString(id, 'id');
   if (/^\d+-[A-Za-z0-9_-]{1,64}(?:\.\d+-[A-Za-z0-9_-]{1,64})*$/.test(id)) return id;
-  throw new QuipuError('INVALID', `"${id}" is no id of an agent output, such as 0-Plan.1-Check`, {
-    what: 'id',
-  });
+  throw new QuipuError(
+    'INVALID',
+    `"${id}" is not an id of an agent output, such as 0-Plan.1-Check`,
+    {
+      what: 'id',
+    },
+  );
 }
 
 /** A file that is being written and has no name yet that anyone would look for. */

@@ -55,7 +55,7 @@ async function assertEmpty(io: Io, folder: string): Promise<void> {
   const stat = await io.stat(folder);
   if (stat === undefined) return;
   if (stat.kind === 'folder' && (await io.list(folder)).length === 0) return;
-  throw invalid('folder', `is new or empty, and ${folder} is not`);
+  throw invalid('folder', `must be a new or empty folder, and ${folder} is not`);
 }
 
 /**

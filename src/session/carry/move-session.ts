@@ -42,7 +42,7 @@ export function toTarget(
   if (cwd !== undefined) checkString(cwd, 'cwd');
   if (isOptions && cwd !== undefined) return { cwd: cwd as string };
   if (typeof given !== 'string' || given === '') {
-    throw invalid('folder', 'is the path of a folder, or { cwd }');
+    throw invalid('folder', 'must be the path of a folder, or { cwd }');
   }
   return { folder: given, ...(about !== undefined && { cwd: about }) };
 }

@@ -36,7 +36,7 @@ export class BlobFiles {
   }
 
   putSync(bytes: Uint8Array): BlobFile {
-    if (!(bytes instanceof Uint8Array)) throw invalid('bytes', 'are a Uint8Array');
+    if (!(bytes instanceof Uint8Array)) throw invalid('bytes', 'must be a Uint8Array');
     const hash = sha256Hex(bytes);
     const path = join(this.folder, hash);
     // A file of another length is torn. The blob is then written anew.

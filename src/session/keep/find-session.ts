@@ -14,9 +14,10 @@ import { SessionRefs } from '../records/session-refs.ts';
  */
 export async function findSession(home: SessionsHome, session: string): Promise<SessionRecord> {
   if (typeof session !== 'string' || session === '') {
-    throw invalid('session', 'is the id of a session or the path of its file');
+    throw invalid('session', 'must be the id of a session or the path of its file');
   }
-  if (home.confined === true && isPath(session)) throw invalid('session', 'is the id of a session');
+  if (home.confined === true && isPath(session))
+    throw invalid('session', 'must be the id of a session');
   return isPath(session) ? findByPath(home, resolve(session)) : findById(home, session);
 }
 

@@ -18,7 +18,7 @@ export async function recoverHeader(io: Io, given: string): Promise<SessionHeade
       if (found !== undefined) return found;
       const named = parseSessionName(path);
       if (named === undefined)
-        throw invalid('file', `is called <timestamp>_<id>.jsonl, got ${path}`);
+        throw invalid('file', `must be called <timestamp>_<id>.jsonl, got ${path}`);
       const header: SessionHeader = {
         type: 'session',
         version: SESSION_VERSION,

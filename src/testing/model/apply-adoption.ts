@@ -38,7 +38,8 @@ function applyLists(draft: Draft, adoption: Adoption, added: TurnId[]): void {
     if (!state.blobs.has(hash)) draft.set(state.erased, hash, true);
   }
   for (const { sha256, hash } of adoption.sha256Names ?? []) {
-    if (!/^[0-9a-f]{64}$/.test(sha256)) throw invalid('sha256', 'has 64 lower-case hex digits');
+    if (!/^[0-9a-f]{64}$/.test(sha256))
+      throw invalid('sha256', 'must have 64 lower-case hex digits');
     if (state.blobs.has(hash) && !state.sha256.has(sha256)) draft.set(state.sha256, sha256, hash);
   }
   for (const entry of turns) {

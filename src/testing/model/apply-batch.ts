@@ -103,14 +103,15 @@ function findKnown(
   { turns = [], idempotency }: Batch,
 ): readonly (TurnRow | undefined)[] | undefined {
   if (!turns.some(({ key }) => key !== undefined)) return undefined;
-  if (idempotency !== undefined) throw invalid('key', 'of a turn is not for a batch with a key');
+  if (idempotency !== undefined)
+    throw invalid('key', 'of a turn cannot stand in a batch that has a key; give one of the two');
   return turns.map((append) => findFirst(state, scopeOf(append), [append])?.[0]);
 }
 
 function scopeOf({ context, key }: TurnAppend): Idempotency {
   if (key === undefined) throw invalid('key', 'is needed for every turn of a batch, or for none');
   if (typeof context === 'bigint') return { context, key };
-  throw invalid('key', 'is for a turn of a context that is there already');
+  throw invalid('key', 'needs a context that exists already');
 }
 
 /** Returns the turns of this key, if it was seen before. Throws when the batch has other turns. */
@@ -119,9 +120,10 @@ function findFirst(
   idempotency: Idempotency,
   appends: readonly TurnAppend[],
 ): readonly TurnRow[] | undefined {
-  if (appends.length === 0) throw invalid('idempotency', 'needs a turn to stand for');
+  if (appends.length === 0)
+    throw invalid('idempotency', 'needs a turn: a batch without turns takes no key');
   if (appends.some((append) => append.context !== idempotency.context)) {
-    throw invalid('idempotency', 'is for one context, and a turn of the batch goes to another');
+    throw invalid('idempotency', 'covers one context, but a turn of the batch goes to another');
   }
   const ids: readonly TurnId[] | undefined = state.keys.get(toScope(state, idempotency));
   if (ids === undefined) return undefined;

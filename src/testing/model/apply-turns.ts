@@ -70,7 +70,7 @@ export function applySeal(draft: Draft, seal: TurnSeal): void {
     OUTCOME_FLAG[seal.outcome];
   if (!state.openBytes.has(seal.turn)) {
     if (row.payload !== seal.payload || row.flags !== flags) {
-      throw invalid('seal', `names turn ${seal.turn}, which is sealed otherwise`);
+      throw invalid('seal', `names turn ${seal.turn}, which is sealed already with other content`);
     }
     draft.sealed.push(row);
     return;
@@ -101,11 +101,15 @@ export function applyPatch(draft: Draft, patch: PatchAppend): void {
   state.assertBlob(patch.payload);
   const newest = state.patchesOn(turn.id).at(-1)?.seq ?? 0;
   if (patch.expectedSeq !== undefined && patch.expectedSeq !== newest) {
-    throw new QuipuError('HEAD_MOVED', `the newest patch on turn ${turn.id} is ${newest}`, {
-      context: String(turn.id),
-      expected: String(patch.expectedSeq),
-      head: String(newest),
-    });
+    throw new QuipuError(
+      'HEAD_MOVED',
+      `the newest patch on turn ${turn.id} is ${newest}, not ${patch.expectedSeq}; read it and try again`,
+      {
+        context: String(turn.id),
+        expected: String(patch.expectedSeq),
+        head: String(newest),
+      },
+    );
   }
   const { tombstone, encoding, payload, size } = patch;
   const seq = state.nextSeq;

@@ -20,7 +20,7 @@ export function findFork(state: ModelState, batch: Batch): ContextRow | undefine
     (sum, list) => sum + (Array.isArray(list) ? list.length : 1),
     0,
   );
-  if (count > 1) throw invalid('key', 'stands for one new context, and the batch holds more');
+  if (count > 1) throw invalid('key', 'covers one new context, but the batch creates more');
   const { base = NO_TURN, key, getNamed, meta = {} } = change;
   if (getNamed !== undefined) {
     if (meta.name !== undefined && key === undefined) return state.findContext(meta.name);

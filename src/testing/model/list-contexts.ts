@@ -84,6 +84,6 @@ function parseCursor(text: string): Cursor {
   try {
     return JSON.parse(text) as Cursor;
   } catch (error) {
-    throw invalid('cursor', `is not one that a listing gave: ${String(error)}`);
+    throw invalid('cursor', `is not a cursor of an earlier listing: ${String(error)}`);
   }
 }

@@ -120,10 +120,14 @@ export class ModelUpkeep implements Upkeep {
   #assertFree(what: string): void {
     this.#assertOpen(what);
     if (this.#reliance === undefined) return;
-    throw new QuipuError('LOCKED', `${what} cannot run beside a collection; wait for its end`, {
-      what: 'upkeep',
-      owner: 'a collection',
-    });
+    throw new QuipuError(
+      'LOCKED',
+      `${what} cannot run while a collection runs; wait until it ends`,
+      {
+        what: 'upkeep',
+        owner: 'a collection',
+      },
+    );
   }
 }
 

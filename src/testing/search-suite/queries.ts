@@ -50,11 +50,11 @@ const WRONG: readonly (readonly [query: string, at: number, says: RegExp])[] = [
   ['foo)', 4, /closes nothing/],
   ['foo OR', 7, /word is missing/],
   ['OR foo', 1, /word is missing before/],
-  ['kind:nothing', 6, /kind: is one of/],
+  ['kind:nothing', 6, /kind: must be one of/],
   ['before:yesterday', 1, /date such as/],
   ['foo role:', 10, /needs a value/],
   ['a*', 1, /at least 2/],
-  ['foo ...', 5, /nothing to look for/],
+  ['foo ...', 5, /no word to look for/],
   ['foo OR before:7d', 8, /limits the whole answer/],
   ['context:abc', 1, /id of a context/],
 ];

@@ -116,7 +116,7 @@ function rollbackTarget({ name, hash: now, versions }: RegisteredBundle, asked?:
   if (asked !== undefined) {
     const hash = toHash(asked, 'bundle');
     if (versions.some((version) => version.hash === hash)) return hash;
-    throw notFound('bundle', hash, `${name} never stood for bundle ${hash}`);
+    throw notFound('bundle', hash, `workflow ${name} never had the bundle ${hash}`);
   }
   const before = versions.findLast((version) => version.hash !== now);
   if (before !== undefined) return before.hash;
@@ -126,7 +126,7 @@ function rollbackTarget({ name, hash: now, versions }: RegisteredBundle, asked?:
 function checkSource(source: unknown): Uint8Array {
   const bytes = typeof source === 'string' ? encodeUtf8(source) : source;
   if (!(bytes instanceof Uint8Array)) {
-    throw invalid('source', `is the text or the bytes of a module, got ${kindOf(source)}`);
+    throw invalid('source', `must be the text or the bytes of a module, got ${kindOf(source)}`);
   }
   if (bytes.length > 0 && bytes.length <= BUNDLE_BYTES_MAX) return new Uint8Array(bytes);
   if (bytes.length === 0) throw invalid('source', 'is empty');

@@ -84,11 +84,14 @@ function checkRoleOf(name: string, value: unknown, isFunction: boolean): void {
   }
   const ways = [isFunction, role['command'] !== undefined, role['workflow'] !== undefined];
   if (ways.filter(Boolean).length !== 1) {
-    throw invalid(what, 'is done in one way: a function in `roles`, a command, or a workflow');
+    throw invalid(
+      what,
+      'needs exactly one of these: a function in `roles`, a command, or a workflow',
+    );
   }
   if (role['workflow'] !== undefined) checkName(role['workflow']);
   if (role['compact'] !== undefined && role['compact'] !== true) {
-    throw invalid(`${what}.compact`, 'is true where it is given');
+    throw invalid(`${what}.compact`, 'must be true, or left out');
   }
   if (role['compact'] === true && role['workflow'] !== undefined) {
     throw invalid(what, 'must be a summary by a function or a command, not by a workflow');

@@ -48,7 +48,7 @@ export function checkSchema(schema: unknown, what: string): void {
     if (check === undefined) {
       throw invalid(what, `has ${keyword}; known are ${Object.keys(KEYWORDS).join(', ')}`);
     }
-    if (!check(value)) throw invalid(`${what}.${keyword}`, 'is not what JSON Schema has there');
+    if (!check(value)) throw invalid(`${what}.${keyword}`, 'is not valid JSON Schema');
   }
   for (const [name, inner] of Object.entries(given.properties ?? {})) {
     checkSchema(inner, `${what}.properties.${name}`);

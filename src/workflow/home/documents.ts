@@ -58,7 +58,7 @@ export function checkName(name: unknown): string {
   }
   throw invalid(
     'name',
-    `is up to ${NAME_CHARS_MAX} lower-case letters, digits, ".", "_" and "-", got ${JSON.stringify(name)}`,
+    `must be up to ${NAME_CHARS_MAX} lower-case letters, digits, ".", "_" and "-", got ${JSON.stringify(name)}`,
   );
 }
 

@@ -49,6 +49,6 @@ export function runVerbs(home: WorkflowsHome): Pick<Workflows, 'run' | 'resume'>
 function checkRunning({ signal, session }: ThreadOptions): void {
   checkSignal(signal);
   if (session !== undefined && typeof session !== 'string') {
-    throw invalid('session', `is the id or the file of a session, got ${kindOf(session)}`);
+    throw invalid('session', `must be the id or the file of a session, got ${kindOf(session)}`);
   }
 }

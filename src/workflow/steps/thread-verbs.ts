@@ -97,7 +97,7 @@ function toFinder(at: string | number): Finder {
     return at < 0 ? fromTheEnd(-at - 1) : fromTheBeginning(at);
   }
   if (typeof at !== 'string' || at === '') {
-    throw invalid('at', 'is the hash of a step, a role, or a number');
+    throw invalid('at', 'must be the hash of a step, a role, or a number');
   }
   return isHash(at) ? byHash(at) : byRole(at);
 }

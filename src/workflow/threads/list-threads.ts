@@ -112,7 +112,7 @@ function parseCursor(text: string): Cursor {
   const [, at, bundle, thread] =
     /^history\.(\d{1,16})\.([0-9a-f]{64})\.(\w{1,64})$/.exec(text) ?? [];
   if (at === undefined || bundle === undefined || thread === undefined) {
-    throw invalid('cursor', 'is not one that a page of threads came with');
+    throw invalid('cursor', 'is not a cursor of an earlier page; start again without it');
   }
   return { active: undefined, after: { at: Number(at), bundle, thread } };
 }

@@ -241,10 +241,14 @@ class UpkeepLock {
   take(what: string): () => void {
     const holder = this.#holder;
     if (holder !== undefined) {
-      throw new QuipuError('LOCKED', `${what} cannot run beside ${holder}; wait for its end`, {
-        what: 'upkeep',
-        owner: holder,
-      });
+      throw new QuipuError(
+        'LOCKED',
+        `${what} cannot run while ${holder} runs; wait until it ends`,
+        {
+          what: 'upkeep',
+          owner: holder,
+        },
+      );
     }
     this.#holder = what;
     let taken = true;

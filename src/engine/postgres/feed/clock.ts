@@ -117,8 +117,12 @@ export async function takeClockAlone(
     transaction.query<{ upkeep: string }>(HOLDER),
   ]);
   if (holder === undefined) return clock;
-  throw new QuipuError('LOCKED', `${what} cannot run beside ${holder.upkeep}; wait for its end`, {
-    what: 'upkeep',
-    owner: holder.upkeep,
-  });
+  throw new QuipuError(
+    'LOCKED',
+    `${what} cannot run while ${holder.upkeep} runs; wait until it ends`,
+    {
+      what: 'upkeep',
+      owner: holder.upkeep,
+    },
+  );
 }

@@ -144,5 +144,5 @@ function parseCursor(text: string): Cursor {
   } catch {
     // Falls through: no listing gave this cursor.
   }
-  throw invalid('cursor', 'is not one that a listing gave; start again without it');
+  throw invalid('cursor', 'is not a cursor of an earlier listing; start again without it');
 }

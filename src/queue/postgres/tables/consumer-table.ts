@@ -192,7 +192,7 @@ function isLeased(consumer: string, owner: string): QuipuError<'LOCKED'> {
 }
 
 function isFencedOff(consumer: string, fence: number): QuipuError<'LOCKED'> {
-  const message = `the lease of consumer ${consumer} with fence ${fence} is over; stop, its events are handled by another`;
+  const message = `the lease of consumer ${consumer} with fence ${fence} is over: another worker handles its events; stop this one`;
   return new QuipuError('LOCKED', message, {
     what: `consumer ${consumer}`,
     owner: 'another worker',

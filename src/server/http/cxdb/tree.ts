@@ -65,7 +65,8 @@ function toCount(value: unknown): number {
 /** The parts of a path in a snapshot. Throws INVALID for one that would lead up. */
 export function toParts(path: string): readonly string[] {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.includes('..')) throw invalid('path', 'leads up, and a snapshot has nothing above it');
+  if (parts.includes('..'))
+    throw invalid('path', 'has "..", and a snapshot has nothing above its root');
   if (parts.some((part) => part.includes('\0'))) throw invalid('path', 'has a zero in it');
   if (parts.length > PATH_PARTS_MAX)
     throw invalid('path', `has more than ${PATH_PARTS_MAX} levels`);

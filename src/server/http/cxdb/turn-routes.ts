@@ -50,7 +50,7 @@ const turnsQuery = z.object({
   time_render: z.enum(['iso', 'unix_ms']).catch('iso'),
   string_limit: z
     .string()
-    .regex(/^\d{1,5}$/, `is at most ${STRING_LIMIT_MAX}`)
+    .regex(/^\d{1,5}$/, `must be at most ${STRING_LIMIT_MAX}`)
     .optional(),
 });
 type TurnsQuery = z.output<typeof turnsQuery>;
@@ -152,7 +152,8 @@ function asked(
     case 'explicit': {
       const { as_type_id: id, as_type_version: wanted } = query;
       if (id === undefined) throw invalid('as_type_id', 'is needed to show turns as another type');
-      if (wanted === undefined) throw invalid('as_type_version', 'is needed, too');
+      if (wanted === undefined)
+        throw invalid('as_type_version', 'is needed together with as_type_id');
       return types.get(id)?.get(Number(wanted));
     }
     case 'inherit':
@@ -219,7 +220,7 @@ function raw({ hash, encoding, payload }: Rec, { bytes_render: render }: TurnsQu
 function renderOptions(query: TurnsQuery): RenderOptions {
   const limit = query.turn_id === undefined ? query.string_limit : undefined;
   if (Number(limit ?? 0) > STRING_LIMIT_MAX) {
-    throw invalid('string_limit', `is at most ${STRING_LIMIT_MAX}`);
+    throw invalid('string_limit', `must be at most ${STRING_LIMIT_MAX}`);
   }
   return {
     bytes: query.bytes_render,

@@ -52,13 +52,17 @@ export async function putBundle(engine: Engine, text: string, value: unknown): P
     const { version, registry, bytes } = await readKnown(engine);
     if (registry.bundles.includes(id)) {
       if ((await readBundle(engine, id)) === text) return false;
-      throw new QuipuError('EXISTS', `the bundle ${id} is there with another content`, {
-        what: 'bundle',
-        id,
-      });
+      throw new QuipuError(
+        'EXISTS',
+        `bundle ${id} exists with other content; publish this one under a new id`,
+        {
+          what: 'bundle',
+          id,
+        },
+      );
     }
     if (registry.bundles.length >= BUNDLES_MAX)
-      throw invalid('bundle', `would be one more than ${BUNDLES_MAX}`);
+      throw invalid('bundle', `is one too many: at most ${BUNDLES_MAX} bundles can be registered`);
     if (bytes + Buffer.byteLength(text) > REGISTRY_BYTES_MAX)
       throw invalid('bundle', `makes the registry larger than ${REGISTRY_BYTES_MAX} bytes`);
     const { bundles } = await mergeBundle(registry, bundle, breathe);
@@ -111,7 +115,7 @@ async function readAgain(
 function parseList(content: string): readonly string[] {
   const { bundles } = JSON.parse(content) as { bundles?: unknown };
   if (Array.isArray(bundles) && bundles.every((id) => typeof id === 'string')) return bundles;
-  throw corrupt(LIST, 'the list of bundles is not one');
+  throw corrupt(LIST, 'the document is not a list of bundles');
 }
 
 function nameOf(id: string): string {

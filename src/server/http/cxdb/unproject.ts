@@ -16,7 +16,7 @@ export function unproject(value: unknown, spec: TypeSpec, registry: Registry): u
     if (Object.hasOwn(given, field.name)) {
       entries.push([tag, toField(given[field.name], field, registry)]);
     } else if (field.optional !== true && !Object.hasOwn(given, tag)) {
-      throw invalid(field.name, 'is missing: its type demands it');
+      throw invalid(field.name, 'is missing, and its type requires it');
     }
   }
   const rest = Object.entries(given).filter(([name]) => !named.has(name));
@@ -57,14 +57,14 @@ function toInteger(value: unknown, name: string): number | bigint {
     const narrow = Number(value);
     return Number.isSafeInteger(narrow) ? narrow : BigInt(value);
   }
-  throw invalid(name, 'is a whole number; one above 2^53 as text');
+  throw invalid(name, 'must be a whole number, and a text if it is above 2^53');
 }
 
 function toBytes(value: unknown, name: string): Uint8Array {
   if (typeof value === 'string' && /^[A-Za-z0-9+/]*={0,2}$/.test(value)) {
     return new Uint8Array(Buffer.from(value, 'base64'));
   }
-  throw invalid(name, 'is bytes in base64');
+  throw invalid(name, 'must be bytes in base64');
 }
 
 function mustBe(fits: boolean, value: unknown, name: string, what: string): unknown {

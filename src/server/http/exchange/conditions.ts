@@ -18,7 +18,8 @@ export function headCondition(request: HttpRequest): OpenTurnOptions {
   const header = request.header('if-match');
   if (header === undefined) return {};
   const [, id] = /^\s*"(0|[1-9]\d{0,15})"\s*$/.exec(header) ?? [];
-  if (id === undefined) throw invalid('If-Match', 'is the id of the head in quotes, such as "17"');
+  if (id === undefined)
+    throw invalid('If-Match', 'must be the id of the head in quotes, such as "17"');
   return { expectedHead: toTurnId(id, true) };
 }
 

@@ -51,5 +51,5 @@ export function checkInput<T extends z.ZodType>(
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const what = issue === undefined || issue.path.length === 0 ? where : issue.path.join('.');
-  throw invalid(what, `is not as it must be: ${issue?.message ?? 'it does not fit'}`);
+  throw invalid(what, `is not valid: ${issue?.message ?? 'it does not fit'}`);
 }

@@ -247,7 +247,7 @@ export function toNewTurn(given: BatchTurnJson): BatchTurn {
 /** Takes exactly one of the two fields. */
 export function toPayload(given: PayloadJson): unknown {
   if ((given.base64 === undefined) === (given.payload === undefined)) {
-    throw invalid('payload', 'or base64 is needed, and only one of them');
+    throw invalid('payload', 'or base64 is needed; give exactly one of them');
   }
   return given.base64 === undefined ? given.payload : Buffer.from(given.base64, 'base64');
 }

@@ -100,11 +100,11 @@ export const browseRoutes: readonly Route[] = [
     },
     async run({ query, request }) {
       const { limit = LIMIT_DEFAULT, cursor } = query;
-      if (limit < 1 || limit > LIMIT_MAX) throw invalid('limit', `is 1 to ${LIMIT_MAX}`);
+      if (limit < 1 || limit > LIMIT_MAX) throw invalid('limit', `must be from 1 to ${LIMIT_MAX}`);
       try {
         if (cursor !== undefined) parsePlace(cursor);
       } catch {
-        throw invalid('cursor', 'is not one that a page gave');
+        throw invalid('cursor', 'is not a cursor of an earlier page; start again without it');
       }
       const asked = { ...given(query), limit } as ThreadQuery;
       return jsonReply(await request.service.recent.list(asked));
@@ -150,7 +150,7 @@ export const browseRoutes: readonly Route[] = [
       example: { days: [{ day: '2026-11-18', turns: 42 }] },
     },
     async run({ query: { days = 365 }, request }) {
-      if (days < 1 || days > DAYS_MAX) throw invalid('days', `is 1 to ${DAYS_MAX}`);
+      if (days < 1 || days > DAYS_MAX) throw invalid('days', `must be from 1 to ${DAYS_MAX}`);
       return jsonReply({ days: await activityOf(request.service.served.engine, days, Date.now()) });
     },
   }),

@@ -222,5 +222,5 @@ function toSent(event: ChatEvent): SentEvent {
 function toSeq(text: string | undefined): number {
   if (text === undefined) return 0;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw invalid('after', 'is the number of an event');
+  throw invalid('after', 'must be the number of an event');
 }

@@ -145,7 +145,7 @@ function toTurnEvent(turn: Turn): SentEvent {
 
 function toAfter(text: string | undefined): NonNullable<FollowOptions['after']> {
   if (text === undefined) return toTurnId(0, true);
-  if (!/^\d{1,16}$/.test(text)) throw invalid('after', 'is the id of a turn, or "head"');
+  if (!/^\d{1,16}$/.test(text)) throw invalid('after', 'must be the id of a turn, or "head"');
   return toTurnId(BigInt(text), true);
 }
 

@@ -141,6 +141,6 @@ async function* toSent(
 
 function toEventId(text: string | undefined): number {
   if (text === undefined) return 0;
-  if (!/^\d{1,15}$/.test(text)) throw invalid('after', 'is the id of an event');
+  if (!/^\d{1,15}$/.test(text)) throw invalid('after', 'must be the id of an event');
   return Number(text);
 }

@@ -14,7 +14,7 @@ const ENTRIES_DEFAULT = 50;
 
 const sessionId = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,128}$/, 'is the id of a session')
+  .regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be the id of a session')
   .describe('The id of a session');
 const params = z.strictObject({ id: sessionId });
 const entry = z.looseObject({ type: z.string() });

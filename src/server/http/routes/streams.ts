@@ -230,7 +230,7 @@ function appendReply(name: string, answer: AppendAnswer, producer?: ProducerMark
       });
     }
     case 'new epoch':
-      throw invalid('Producer-Seq', 'is 0 in the first message of an epoch');
+      throw invalid('Producer-Seq', 'must be 0 in the first message of an epoch');
     case 'other type':
       return refused(`${name} has messages of the type ${answer.type}`, name);
     case 'old seq':

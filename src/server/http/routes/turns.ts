@@ -201,7 +201,7 @@ async function rawTurn(
   { type, version, encoding: name = 'bytes' }: RawQuery,
   request: HttpRequest,
 ): Promise<NewTurn> {
-  if (type === undefined) throw invalid('type', 'of the turn is needed in the query');
+  if (type === undefined) throw invalid('type', 'of the turn is missing; give it in the query');
   const payload = await readBody(request, PAYLOAD_BYTES_MAX);
   return { type, encoding: name, payload, ...given({ version }) };
 }
