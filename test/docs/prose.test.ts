@@ -36,6 +36,13 @@ it('the index of the guide leads to each of its pages', () => {
   expect(pages.filter((page) => !index.includes(`](${page})`))).toEqual([]);
 });
 
+it('the index of the guide lists every example', () => {
+  const index = readProject('docs/guide/index.md');
+  const examples = listFiles('examples', /\.(?:mjs|py)$/);
+  expect(examples.length).toBeGreaterThan(0);
+  expect(examples.filter((example) => !index.includes(`](../../${example})`))).toEqual([]);
+});
+
 describe('proseProblems', () => {
   const words = (count: number): string => `${'W '.repeat(count - 1)}end.`;
 
