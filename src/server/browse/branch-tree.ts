@@ -35,10 +35,11 @@ interface Knot {
 /** Heads of one tree, or of several. A head that cannot be read is left out. */
 export async function branchTree(
   turns: TreeTurns,
-  heads: readonly Pick<ContextRow, 'head'>[],
+  heads: readonly Pick<ContextRow, 'head' | 'headDepth'>[],
 ): Promise<BranchTree> {
   const roots = new Map<TurnId, Knot>();
-  for (const [n, { head }] of heads.entries()) {
+  const deepestFirst = heads.toSorted((a, b) => b.headDepth - a.headDepth);
+  for (const [n, { head }] of deepestFirst.entries()) {
     // Reads from memory leave no room for others.
     if (n % BREATH === BREATH - 1) await setImmediate();
     const row = await turns.getTurn(head);
@@ -71,8 +72,9 @@ async function firstKnots(root: TurnRow, head: TurnRow, turns: TreeTurns): Promi
 
 /**
  * Finds where the head parts from what is known: its common ancestor with one known leaf, and again in the subtree that
- * it turns into there. The first leaf is that of the oldest branch, from which most others part, so this takes a few
- * record reads for each head. Steps between knots are in memory.
+ * it turns into there. The leaf is the deepest one, because heads come in the order of their depth. So each turn away
+ * from it leads into a subtree that is less deep, and a head takes a few record reads even where every branch parts
+ * from the one before it. Steps between knots are in memory.
  */
 async function addHead(root: Knot, head: TurnRow, turns: TreeTurns): Promise<void> {
   for (let at = root; at.row.id !== head.id;) {
@@ -92,7 +94,7 @@ async function addHead(root: Knot, head: TurnRow, turns: TreeTurns): Promise<voi
   }
 }
 
-/** The end of the oldest way up. */
+/** The end of the longest way up: heads were added in the order of their depth. */
 function leafOver(knot: Knot): Knot {
   let at = knot;
   for (let next: Knot | undefined = at; next !== undefined; [next] = at.above.values()) at = next;

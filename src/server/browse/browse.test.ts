@@ -5,7 +5,7 @@ import { createStore } from '../../store/create-store.ts';
 import type { Store } from '../../store/store.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
 import { activityOf } from './activity.ts';
-import { branchTree } from './branch-tree.ts';
+import { branchTree, type TreeTurns } from './branch-tree.ts';
 import { Families } from './families.ts';
 import { RecentThreads } from './recent-threads.ts';
 
@@ -38,6 +38,22 @@ async function carryOut(
     }
   }
   return { contexts, parents };
+}
+
+/** An engine that counts the records it is asked for. */
+function countReads(engine: ModelEngine): { turns: TreeTurns; reads: () => number } {
+  let count = 0;
+  const counted = <A extends readonly unknown[], R>(read: (...args: A) => R) =>
+    function countOne(...args: A): R {
+      count += 1;
+      return read(...args);
+    };
+  const turns = {
+    getTurn: counted((id: TurnId) => engine.getTurn(id)),
+    ancestorAt: counted((id: TurnId, depth: number) => engine.ancestorAt(id, depth)),
+    commonAncestor: counted((a: TurnId, b: TurnId) => engine.commonAncestor(a, b)),
+  };
+  return { turns, reads: () => count };
 }
 
 type Step = { do: 'append'; to: number } | { do: 'fork'; from: number } | { do: 'begin' };
@@ -97,24 +113,49 @@ it('takes a few reads for each fork, however many there are', async () => {
     const fork = await store.contexts.fork(from);
     await store.contexts.append(fork.id, turn);
   }
-  let reads = 0;
-  const counted = <A extends readonly unknown[], R>(read: (...args: A) => R) =>
-    function count(...args: A): R {
-      reads += 1;
-      return read(...args);
-    };
   const { items } = await store.contexts.list({ limit: 1000 });
   const oldestFirst = [...items].reverse();
-  const { nodes } = await branchTree(
-    {
-      getTurn: counted((turnId: TurnId) => engine.getTurn(turnId)),
-      ancestorAt: counted((turnId: TurnId, depth: number) => engine.ancestorAt(turnId, depth)),
-      commonAncestor: counted((a: TurnId, b: TurnId) => engine.commonAncestor(a, b)),
-    },
-    oldestFirst,
-  );
+  const { turns, reads } = countReads(engine);
+  const { nodes } = await branchTree(turns, oldestFirst);
   expect(nodes).toHaveLength(601);
-  expect(reads).toBeLessThan(6 * items.length);
+  expect(reads()).toBeLessThan(6 * items.length);
+});
+
+it('takes a few reads for a branch, also where each parts from the one before it', async () => {
+  const engine = new ModelEngine({});
+  await using store = createStore(engine);
+  let { id: context } = await store.contexts.create();
+  const { id: first } = await store.contexts.append(context, turn);
+  for (let n = 0, from = first; n < 200; n += 1) {
+    ({ id: context } = await store.contexts.fork(from));
+    const [next] = await store.contexts.appendBatch(context, [turn, turn]);
+    from = next!.id;
+  }
+  const { items } = await store.contexts.list({ limit: 1000 });
+  for (const heads of [items, items.toReversed()]) {
+    const { turns, reads } = countReads(engine);
+    const tree = await branchTree(turns, heads);
+    expect(tree.turns).toBe(401);
+    expect(reads()).toBeLessThan(6 * items.length);
+  }
+});
+
+it('answers before all contexts are read, and says so', async () => {
+  const engine = new ModelEngine({});
+  await using store = createStore(engine);
+  const { id: asked } = await store.contexts.create();
+  const { id: root } = await store.contexts.append(asked, turn);
+  const { id: fork } = await store.contexts.fork(root);
+  for (let n = 0; n < 1200; n += 1) await store.contexts.create();
+  const { id: late } = await store.contexts.fork(root);
+  const families = new Families(engine);
+  const early = await families.of(fork, 0);
+  expect(early.isWhole).toBe(false);
+  expect(early.contexts).toEqual(expect.arrayContaining([asked, fork]));
+  const whole = await families.of(asked, 60_000);
+  expect(whole.isWhole).toBe(true);
+  expect(new Set(whole.contexts)).toEqual(new Set([asked, fork, late]));
+  families.close();
 });
 
 it('keeps families current while contexts come, move and go', async () => {
@@ -135,7 +176,9 @@ it('keeps families current while contexts come, move and go', async () => {
         );
         for (const [id, root] of roots) {
           const family = root === undefined ? [] : [...roots].filter(([, r]) => r === root);
-          expect(new Set(await families.of(id))).toEqual(new Set(family.map(([other]) => other)));
+          const { contexts, isWhole } = await families.of(id);
+          expect(isWhole).toBe(true);
+          expect(new Set(contexts)).toEqual(new Set(family.map(([other]) => other)));
         }
       };
       await carryOut(store, before);

@@ -1589,6 +1589,10 @@ turns: number
  * Only the 1000 newest branches are here
  */
 more: boolean
+/**
+ * The server still reads contexts: ask again for branches that are missing
+ */
+reading?: true
 }
 getActivity: {
 days: {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ApiError } from '../api/http.ts';
+import { ask, type ApiError } from '../api/http.ts';
 import { noteError } from './app.ts';
+import type { Tree } from './tree.ts';
 
 export interface Loaded<T> {
   readonly value: T | undefined;
@@ -31,4 +32,17 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
     error: current.error,
     again: () => setRound((old) => old + 1),
   };
+}
+
+const READING_MS = 1000;
+
+/** The tree of a context. A server that still reads contexts is asked again. */
+export function useTree(context: string): Loaded<Tree> {
+  const tree = useLoad(`tree ${context}`, (signal) => ask('getTree', { id: context }, { signal }));
+  useEffect(() => {
+    if (tree.value?.reading !== true) return undefined;
+    const timer = setTimeout(tree.again, READING_MS);
+    return () => clearTimeout(timer);
+  }, [tree.value]);
+  return tree;
 }

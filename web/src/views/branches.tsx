@@ -7,7 +7,7 @@ import { showPayload, summaryOf } from '../shapes/show-turn.ts';
 import { go, onStoreEvent, useTitle } from '../state/app.ts';
 import { count, firstLine, plural, visible } from '../state/format.ts';
 import { useKeys } from '../state/keys.ts';
-import { useLoad } from '../state/load.ts';
+import { useLoad, useTree } from '../state/load.ts';
 import {
   layOut,
   toLines,
@@ -31,7 +31,7 @@ const REFRESH_MS = 300;
 
 /** The tree of a context and all its forks, newest first, with lanes as in a graph of git. */
 export function BranchesView({ context }: { context: string }): JSX.Element {
-  const tree = useLoad(`tree ${context}`, (signal) => ask('getTree', { id: context }, { signal }));
+  const tree = useTree(context);
   const [picked, setPicked] = useState<readonly string[]>([]);
   useEffect(() => setPicked([]), [context]);
   useEffect(() => {

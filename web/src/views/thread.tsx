@@ -10,7 +10,7 @@ import type { VListHandle } from '../parts/virtual-list.tsx';
 import type { Knot } from '../shapes/pair-calls.ts';
 import { go, onStoreEvent, useTitle } from '../state/app.ts';
 import { plural, visible } from '../state/format.ts';
-import { useLoad } from '../state/load.ts';
+import { useLoad, useTree } from '../state/load.ts';
 import { chosenTurn, useKeys } from '../state/keys.ts';
 import { layOut, type Tree } from '../state/tree.ts';
 import { useThread, type Thread } from '../state/thread.ts';
@@ -31,7 +31,7 @@ export function ThreadView({
   const info = useLoad(`context ${context}`, (signal) =>
     ask('getContext', { id: context }, { signal }),
   );
-  const tree = useLoad(`tree ${context}`, (signal) => ask('getTree', { id: context }, { signal }));
+  const tree = useTree(context);
   const thread = useThread(context, turn);
   const [chosen, setChosen] = useState(turn);
   useEffect(() => setChosen(turn), [context, turn]);

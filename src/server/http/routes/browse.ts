@@ -126,6 +126,10 @@ export const browseRoutes: readonly Route[] = [
         nodes: z.array(node),
         turns: z.int().describe('Turns of all branches together'),
         more: z.boolean().describe(`Only the ${BRANCHES_MAX} newest branches are here`),
+        reading: z
+          .literal(true)
+          .optional()
+          .describe('The server still reads contexts: ask again for branches that are missing'),
       }),
       example: { branches: [], nodes: [], turns: 0, more: false },
     },
@@ -171,8 +175,8 @@ async function readTree(id: ContextId, { service }: HttpRequest): Promise<object
       id: String(id),
     });
   }
-  const family = await service.families.of(id);
-  const found = await engine.getMany({ contexts: family.sort((a, b) => Number(a - b)) });
+  const { contexts, isWhole } = await service.families.of(id);
+  const found = await engine.getMany({ contexts: contexts.toSorted((a, b) => Number(a - b)) });
   const rows = found.contexts.filter(({ head }) => head !== 0n);
   const byAge = [...rows].sort((a, b) => b.updatedAt - a.updatedAt);
   const newest = new Set(byAge.slice(0, BRANCHES_MAX));
@@ -190,6 +194,7 @@ async function readTree(id: ContextId, { service }: HttpRequest): Promise<object
     })),
     turns,
     more: kept.length < rows.length,
+    ...(!isWhole && { reading: true as const }),
   };
 }
 
