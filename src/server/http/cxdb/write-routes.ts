@@ -162,7 +162,7 @@ async function createContext(
   { base_turn_id: base = NO_TURN }: z.output<typeof createBody>,
   request: HttpRequest,
 ): Promise<Reply> {
-  const tag = request.header(CLIENT_TAG)?.trim() ?? '';
+  const tag = (request.header(CLIENT_TAG) ?? request.header('x-client-tag'))?.trim() ?? '';
   const { contexts } = request.service.served.store;
   const made = await contexts.create({
     ...(base !== NO_TURN && { base }),
