@@ -84,7 +84,7 @@ export const chatRoutes: readonly Route[] = [
     method: 'put',
     path: '/v1/chat-types/:type',
     name: 'registerChatType',
-    summary: 'Make a type of chat events known',
+    summary: 'Register a type of chat events',
     needs: 'write',
     params: z.strictObject({ type: z.string() }),
     body: {
@@ -102,7 +102,7 @@ export const chatRoutes: readonly Route[] = [
     method: 'delete',
     path: '/v1/chat-types/:type',
     name: 'forgetChatType',
-    summary: 'Take a registered type off the list; its events stay',
+    summary: 'Remove a registered type; its events stay',
     needs: 'write',
     params: z.strictObject({ type: z.string() }),
     answer: { status: 204, what: 'It is off the list' },

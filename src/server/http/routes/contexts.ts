@@ -141,7 +141,7 @@ export const contextRoutes: readonly Route[] = [
     method: 'put',
     path: '/v1/contexts/:id/name',
     name: 'renameContext',
-    summary: 'Give a context another name, or none; the old name is free then',
+    summary: 'Rename a context, or remove its name',
     needs: 'write',
     params,
     body: {
@@ -195,7 +195,7 @@ export const contextRoutes: readonly Route[] = [
     method: 'patch',
     path: '/v1/contexts/:id',
     name: 'updateContext',
-    summary: 'Change what is said about a context; null removes a field',
+    summary: 'Change the details of a context; null removes a field',
     needs: 'write',
     params,
     body: {

@@ -76,7 +76,7 @@ export const maintainRoutes: readonly Route[] = [
     method: 'post',
     path: '/v1/maintain/gc',
     name: 'collectGarbage',
-    summary: 'Remove what nothing leads to',
+    summary: 'Garbage collection: remove data that nothing uses',
     needs: 'admin',
     body: {
       json: z.strictObject({
@@ -114,7 +114,7 @@ export const maintainRoutes: readonly Route[] = [
     method: 'post',
     path: '/v1/maintain/backup',
     name: 'backupStore',
-    summary: 'A consistent copy into a folder on the server; again: only what is new',
+    summary: 'Copy the store into a folder on the server; later runs copy only what is new',
     needs: 'admin',
     body: { json: z.strictObject({ to: z.string().min(1) }), example: { to: '/backups/agents' } },
     answer: {
@@ -151,7 +151,7 @@ export const maintainRoutes: readonly Route[] = [
     method: 'post',
     path: '/v1/maintain/checkpoint',
     name: 'checkpoint',
-    summary: 'Make the next opening fast',
+    summary: 'Write a checkpoint, so that the next opening is fast',
     needs: 'admin',
     answer: { what: 'It is done', json: report, example: {} },
     run: ({ request }) => runTask('checkpoint', request, (maintain) => maintain.checkpoint()),

@@ -49,7 +49,7 @@ export const patchRoutes: readonly Route[] = [
     method: 'post',
     path: '/v1/turns/:id/patches',
     name: 'patchTurn',
-    summary: 'Lay a new payload over a sealed turn',
+    summary: 'Patch a sealed turn: readers see the new payload',
     needs: 'write',
     params,
     body: {

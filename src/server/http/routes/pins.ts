@@ -12,7 +12,7 @@ export const pinRoutes: readonly Route[] = [
     method: 'get',
     path: '/v1/pins',
     name: 'listPins',
-    summary: 'Turns that stay whatever else happens, by rising id',
+    summary: 'Pinned turns, by id',
     needs: 'read',
     answer: {
       what: 'The pins',
@@ -47,7 +47,7 @@ export const pinRoutes: readonly Route[] = [
     method: 'delete',
     path: '/v1/turns/:id/pin',
     name: 'unpinTurn',
-    summary: 'Let a pinned turn go',
+    summary: 'Remove the pin of a turn',
     needs: 'write',
     params,
     answer: { status: 204, what: 'It is pinned no more' },

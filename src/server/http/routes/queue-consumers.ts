@@ -32,7 +32,7 @@ export const queueConsumerRoutes: readonly Route[] = [
     method: 'get',
     path: '/v1/queues/:name',
     name: 'queueInfo',
-    summary: 'How many events there are, who is subscribed, and how far each one is',
+    summary: 'The number of events, the consumers, and how far each one is',
     needs: 'read',
     params: queueParams,
     answer: {
@@ -91,7 +91,7 @@ export const queueConsumerRoutes: readonly Route[] = [
     method: 'post',
     path: '/v1/queues/:name/consumers/:consumer/pop',
     name: 'popEvents',
-    summary: 'Acknowledge what was handled, and take what comes next',
+    summary: 'Acknowledge the events that were handled, and get the next ones',
     needs: 'write',
     params,
     body: {
@@ -118,7 +118,7 @@ export const queueConsumerRoutes: readonly Route[] = [
     method: 'post',
     path: '/v1/queues/:name/dispatch',
     name: 'dispatchQueue',
-    summary: 'Start the handlers that have something to do. A push does it by itself',
+    summary: 'Start the handlers that have events to handle, as a push does',
     needs: 'write',
     params: queueParams,
     answer: {

@@ -51,7 +51,7 @@ export const queueRoutes: readonly Route[] = [
     method: 'put',
     path: '/v1/queues/:name',
     name: 'createQueue',
-    summary: 'Make a queue, unless it is there',
+    summary: 'Create a queue, if it does not exist',
     needs: 'write',
     params,
     answer: { status: 204, what: 'It is there' },

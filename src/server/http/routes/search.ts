@@ -59,7 +59,7 @@ export const searchRoutes: readonly Route[] = [
     method: 'get',
     path: '/v1/search',
     name: 'search',
-    summary: 'Find what was ever said in any thread',
+    summary: 'Search the texts of all threads',
     needs: 'read',
     query: z.strictObject({
       q: z.string().describe('The query, as on the command line'),

@@ -149,7 +149,7 @@ export const sessionRoutes: readonly Route[] = [
     method: 'post',
     path: '/v1/sessions/:id/fork',
     name: 'forkSession',
-    summary: 'Go on from a session in a new one',
+    summary: 'Fork a session',
     needs: 'write',
     params,
     body: {
@@ -201,7 +201,7 @@ export const sessionRoutes: readonly Route[] = [
     method: 'post',
     path: '/v1/sessions/:id/artifacts',
     name: 'saveArtifact',
-    summary: 'Keep a text beside a session',
+    summary: 'Store an artifact of a session',
     needs: 'write',
     params,
     body: {

@@ -58,7 +58,7 @@ const readRoutes: readonly Route[] = [
     method: 'get',
     path: THREADS,
     name: 'listThreads',
-    summary: 'Threads under way, the last changed first, then finished ones, newest first',
+    summary: 'Running threads, the last changed first, then finished ones, newest first',
     needs: 'read',
     query: z.strictObject({
       state: z.enum(['active', 'completed', 'all']).optional().describe('Default active'),
@@ -218,7 +218,7 @@ const writeRoutes: readonly Route[] = [
     method: 'delete',
     path: `${THREADS}/:id`,
     name: 'removeThread',
-    summary: 'Forget a thread; what only it led to goes with the next collection',
+    summary: 'Remove a thread; the next collection frees what only it used',
     needs: 'write',
     params,
     answer: { status: 204, what: 'It is gone' },
