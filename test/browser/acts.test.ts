@@ -53,6 +53,16 @@ it('asks for a token, takes one from the address, and shows no act to readers', 
   await said(asked.page, 'Health').waitFor();
   expect(await asked.page.getByRole('button', { name: 'Verify now' }).count()).toBe(0);
 
+  // A code from the address becomes the token of whoever asked for it, once.
+  const headers = { authorization: 'Bearer read' };
+  const offered = await fetch(`${url}/v1/sign-in/code`, { method: 'POST', headers });
+  const { code } = (await offered.json()) as { code: string };
+  const signedIn = await look(`${url}/c/${id}#code=${code}`);
+  await said(signedIn.page, 'guarded text').waitFor();
+  expect(signedIn.page.url()).not.toContain('code');
+  const late = await look(`${url}/c/${id}#code=${code}`);
+  await late.page.getByLabel('This store needs a token.').waitFor();
+
   // The twin: with the other scope they are there.
   const given = await look(`${url}/c/${id}#token=write`);
   await said(given.page, 'guarded text').click();

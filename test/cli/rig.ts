@@ -34,6 +34,8 @@ export class CliRig implements Disposable {
   /** Aborted to stand for Ctrl-C. */
   interrupt: AbortController = new AbortController();
   isTerminal = false;
+  /** The clock of commands. Tokens that a server is to take need the real one. */
+  now: () => number = () => NOW;
   /** The width of the terminal at standard output. */
   columns: number | undefined;
   /** What `quipu doctor` is to find instead of the truth. */
@@ -86,7 +88,7 @@ export class CliRig implements Disposable {
       copyStore,
       machine: { ...thisMachine(), ...this.machine },
       program: 'quipu',
-      now: () => NOW,
+      now: this.now,
       catchInterrupt: () => this.interrupt.signal,
     };
     const code = await runCli(argv, shell);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
 import type { Opened } from '../../server/open-served.ts';
@@ -23,6 +23,7 @@ interface UiGiven {
 
 const TOKEN_MS = 12 * 3_600_000;
 const LOOK_MS = 1000;
+const CODE_MS = 10_000;
 
 /** Where the page is, and the token that it shows the server. */
 interface Place {
@@ -36,7 +37,8 @@ export const ui: QuipuVerb = {
   aliases: ['open'],
   summary: 'Open the page of a store in a browser.',
   more: `If a server on this machine has the store open and needs no token, this command opens the page of that server.
-Otherwise it serves the store itself until Ctrl-C. Where tokens are needed, it makes one for twelve hours.`,
+Otherwise it serves the store itself until Ctrl-C. Where tokens are needed, it makes one for twelve hours. The browser
+gets a code in place of the token, which works once, within a minute. BROWSER names another program to open.`,
   examples: [
     'quipu ui --no-browser --port 0',
     'quipu ui --no-browser --store https://agents.example:7410',
@@ -51,7 +53,7 @@ Otherwise it serves the store itself until Ctrl-C. Where tokens are needed, it m
     const address = token === undefined ? url : `${url}/#token=${token}`;
     try {
       await io.print({ url: address, serving: server !== undefined }, () => `${address}\n`);
-      if (browser) openBrowser(address, (text) => io.shell.err(text));
+      if (browser) await openBrowser(io.shell, url, token);
       if (server !== undefined && !signal.aborted) await once(signal, 'abort');
     } finally {
       await server?.close();
@@ -151,12 +153,38 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
   win32: 'explorer',
 };
 
-/** Says so when there is no browser to open; the address was printed. */
-function openBrowser(address: string, tell: (text: string) => void): void {
-  const opener = spawn(OPENERS[process.platform] ?? 'xdg-open', [address], {
-    stdio: 'ignore',
-    detached: true,
-  });
-  opener.on('error', () => tell('quipu: no browser could be opened; open the address yourself\n'));
+/**
+ * Every user of the machine can read the arguments of a program, so the browser is given a one-time code and no token.
+ * Says so when there is no browser to open; the address was printed.
+ */
+async function openBrowser(
+  shell: CommandIo['shell'],
+  url: string,
+  token: string | undefined,
+): Promise<void> {
+  const giveUp = (): void =>
+    shell.err('quipu: no browser could be opened; open the address yourself\n');
+  const code = token === undefined ? undefined : await codeFor(url, token);
+  if (token !== undefined && code === undefined) {
+    giveUp();
+    return;
+  }
+  const [named = ''] = (shell.env['BROWSER'] ?? '').split(delimiter);
+  const program = named || (OPENERS[process.platform] ?? 'xdg-open');
+  const address = code === undefined ? url : `${url}/#code=${code}`;
+  const opener = spawn(program, [address], { stdio: 'ignore', detached: true });
+  opener.on('error', giveUp);
   opener.unref();
+}
+
+/** Undefined when the server has no such codes, or cannot be reached. */
+async function codeFor(url: string, token: string): Promise<string | undefined> {
+  try {
+    const headers = { Authorization: `Bearer ${token}` };
+    const signal = AbortSignal.timeout(CODE_MS);
+    const response = await fetch(`${url}/v1/sign-in/code`, { method: 'POST', headers, signal });
+    return ((await response.json()) as { code?: string }).code;
+  } catch {
+    return undefined;
+  }
 }

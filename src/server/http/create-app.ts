@@ -15,6 +15,7 @@ import type { HttpService } from './exchange/http-service.ts';
 import { Pace } from './exchange/pace.ts';
 import { parseJson, readBody } from './exchange/read-body.ts';
 import { RequestRoom } from './exchange/request-room.ts';
+import { bearerOf } from './exchange/route.ts';
 import type { Exchange, HttpRequest, Reply, Route } from './exchange/route.ts';
 import { sendReply } from './send-reply.ts';
 
@@ -197,8 +198,7 @@ async function identify(
   authorization: string | undefined,
 ): Promise<Identity> {
   if (route.needs === 'nobody') return NOBODY;
-  const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-  const identity = await access.identify(token);
+  const identity = await access.identify(bearerOf(authorization));
   if (identity === undefined) {
     throw new QuipuError(
       'UNAUTHORIZED',

@@ -9,6 +9,7 @@ import { Streams } from '../../stream/streams.ts';
 import type { Access } from '../access/access.ts';
 import type { CallTable, Served } from '../calls/call-handler.ts';
 import type { Log } from '../log/log.ts';
+import { SignIn } from '../access/sign-in.ts';
 import { Families } from '../browse/families.ts';
 import { RecentThreads } from '../browse/recent-threads.ts';
 import { pageRoute } from '../page/page-route.ts';
@@ -88,6 +89,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     served,
     calls,
     access,
+    signIn: new SignIn(),
     limits,
     budget,
     room: new AnswerRoom(budget, limits.answerBytes),

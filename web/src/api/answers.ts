@@ -1600,6 +1600,13 @@ day: string
 turns: number
 }[]
 }
+offerCode: {
+code: string
+expiresAt: number
+}
+signIn: {
+token: string
+}
 health: {
 status: ("ok" | "stopping" | "failing")
 version: string
@@ -1749,6 +1756,8 @@ export const OPERATIONS = {
   listAll: ['GET', '/v1/threads'],
   getTree: ['GET', '/v1/contexts/{id}/tree'],
   getActivity: ['GET', '/v1/activity'],
+  offerCode: ['POST', '/v1/sign-in/code'],
+  signIn: ['POST', '/v1/sign-in'],
   call: ['POST', '/v1/call/{method}'],
   health: ['GET', '/healthz'],
   ready: ['GET', '/healthz/ready'],

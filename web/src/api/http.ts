@@ -30,12 +30,22 @@ const TOKEN = 'quipu.token';
 /** The path below which the server is, with a slash at its end. The server writes it into the page. */
 export const ROOT: URL = new URL('./', document.baseURI);
 
-/** The token stays in this tab. It arrives behind `#`, where no server sees it, and leaves the address at once. */
-export function takeToken(): void {
-  const [, token] = /^#token=([\w.~+/=-]+)$/.exec(location.hash) ?? [];
-  if (token === undefined) return;
-  setToken(token);
+/**
+ * The token stays in this tab. It arrives behind `#`, where no server sees it, and leaves the address at once. A one-time
+ * code arrives the same way, and is exchanged for the token. With a code that was used, the page asks for a token.
+ */
+export async function takeToken(): Promise<void> {
+  const [, kind, secret] = /^#(token|code)=([\w.~+/=-]+)$/.exec(location.hash) ?? [];
+  if (secret === undefined) return;
   history.replaceState(history.state, '', location.pathname + location.search);
+  if (kind === 'token') setToken(secret);
+  else {
+    const headers = { Authorization: `Bearer ${secret}` };
+    await ask('signIn', {}, { headers }).then(
+      ({ token }) => setToken(token),
+      () => undefined,
+    );
+  }
 }
 
 export function setToken(token: string): void {
@@ -68,7 +78,8 @@ export async function send(operation: Operation, given: Given, asked: Asked): Pr
   }
   const token = sessionStorage.getItem(TOKEN);
   const headers = new Headers(asked.headers);
-  if (token !== null) headers.set('Authorization', `Bearer ${token}`);
+  if (token !== null && !headers.has('Authorization'))
+    headers.set('Authorization', `Bearer ${token}`);
   if (asked.body !== undefined) headers.set('Content-Type', 'application/json');
   let response: Response;
   try {

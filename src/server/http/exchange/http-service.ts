@@ -1,4 +1,5 @@
 import type { Access } from '../../access/access.ts';
+import type { SignIn } from '../../access/sign-in.ts';
 import type { CallTable, Served } from '../../calls/call-handler.ts';
 import type { Log } from '../../log/log.ts';
 import type { ByteBudget } from '../../memory/byte-budget.ts';
@@ -51,6 +52,7 @@ export interface HttpService {
   readonly served: Served;
   readonly calls: CallTable;
   readonly access: Access;
+  readonly signIn: SignIn;
   readonly limits: HttpLimits;
   /** The budget, shared with the other protocol of the server. */
   readonly budget: ByteBudget;

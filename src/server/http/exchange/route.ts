@@ -110,6 +110,11 @@ export function defineRoute<
   };
 }
 
+/** The token, or the one-time code, of an Authorization header. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+}
+
 export function jsonReply(value: unknown, more: Omit<Reply, 'body' | 'type'> = {}): Reply {
   return { ...more, body: JSON.stringify(value) };
 }

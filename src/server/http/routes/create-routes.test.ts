@@ -12,14 +12,20 @@ it('asks for a scope at every route but those that tell nothing of the store', (
     'nobody get /healthz/live',
     'nobody get /healthz/ready',
     'nobody get /openapi.json',
+    'nobody post /v1/sign-in',
   ]);
 });
 
 it('lets nobody write with the scope "read"', () => {
   const changing = routes.filter(({ method }) => method !== 'get');
   const open = changing.filter(({ needs }) => needs === 'read' || needs === 'nobody');
-  // Each method that is called there has a scope of its own.
-  expect(lines(open)).toEqual(['read post /v1/call/:method']);
+  expect(lines(open)).toEqual([
+    // A code is changed into the token of whoever asked for the code.
+    'nobody post /v1/sign-in',
+    // Each method that is called there has a scope of its own.
+    'read post /v1/call/:method',
+    'read post /v1/sign-in/code',
+  ]);
 });
 
 it('keeps upkeep and programs for the scope "admin"', () => {

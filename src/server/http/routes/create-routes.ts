@@ -19,6 +19,7 @@ import { queueConsumerRoutes } from './queue-consumers.ts';
 import { queueRoutes } from './queues.ts';
 import { searchRoutes } from './search.ts';
 import { sessionRoutes } from './sessions.ts';
+import { signInRoutes } from './sign-in.ts';
 import { streamingRoutes } from './streaming.ts';
 import { streamRoutes } from './streams.ts';
 import { turnRoutes } from './turns.ts';
@@ -49,6 +50,7 @@ export function createRoutes(): readonly Route[] {
     ...searchRoutes,
     ...maintainRoutes,
     ...browseRoutes,
+    ...signInRoutes,
     ...callRoutes,
     ...healthRoutes,
   ];
