@@ -125,48 +125,52 @@ it('goes on without a gap or a repeat when the server is killed', async () => {
   expect(seen.problems).toEqual([]);
 });
 
-it('scrolls through 100,000 turns with a bounded page, and shows every view of them', async () => {
-  const { url, store } = await serveWithSearch();
-  const { id } = await store.contexts.create({ title: 'long' });
-  for (let page = 0; page < 50; page += 1) {
-    const turns = Array.from({ length: 2000 }, (_, n) => note(`turn number ${page * 2000 + n}`));
-    await store.contexts.appendBatch(id, turns);
-  }
-  const seen = await look(`${url}/c/${id}`);
-  const { page } = seen;
-  await said(page, 'turn number 99999').waitFor();
-  const firstId = (): Promise<number> =>
-    page.evaluate<number>(
-      `Math.min(...[...document.querySelectorAll('.turn[id]')].map(({ id }) => Number(id.slice(5))))`,
-    );
-  for (let step = 0, top = await firstId(); step < 15; step += 1) {
-    // What is shown stays in its place when older turns come, so one goes up again.
-    const scrollUp = async (): Promise<number> => {
-      await page.evaluate(`document.querySelector('.turns').scrollTop = 0`);
-      return firstId();
-    };
-    await expect.poll(scrollUp, { timeout: 15_000 }).toBeLessThan(top);
-    top = await firstId();
-    expect(await page.locator('.turn').count()).toBeLessThan(150);
-  }
-  // Older than the window holds: turns at its newer end were let go.
-  expect(await firstId()).toBeLessThan(100_000 - 600);
-  await page.goto(`${url}/c/${id}/t/50001`);
-  await said(page, 'turn number 50000').waitFor();
-  await page.locator('.turn.on').waitFor();
-  const views: readonly (readonly [string, string | RegExp])[] = [
-    ['/', /Everything that was said/],
-    [`/c/${id}/branches`, /1 branch, 100,000 turns/],
-    ['/compare/50001..99999', /Common ancestor: turn 50,?001/],
-    ['/search?q=%22number+77777%22', /77777/],
-    ['/store', /On disk/],
-  ];
-  for (const [path, text] of views) {
-    await page.goto(url + path);
-    await page.locator('#content').getByText(text).first().waitFor();
-  }
-  expect(seen.problems).toEqual([]);
-});
+it(
+  'scrolls through 100,000 turns with a bounded page, and shows every view of them',
+  { timeout: 180_000 },
+  async () => {
+    const { url, store } = await serveWithSearch();
+    const { id } = await store.contexts.create({ title: 'long' });
+    for (let page = 0; page < 50; page += 1) {
+      const turns = Array.from({ length: 2000 }, (_, n) => note(`turn number ${page * 2000 + n}`));
+      await store.contexts.appendBatch(id, turns);
+    }
+    const seen = await look(`${url}/c/${id}`);
+    const { page } = seen;
+    await said(page, 'turn number 99999').waitFor();
+    const firstId = (): Promise<number> =>
+      page.evaluate<number>(
+        `Math.min(...[...document.querySelectorAll('.turn[id]')].map(({ id }) => Number(id.slice(5))))`,
+      );
+    for (let step = 0, top = await firstId(); step < 15; step += 1) {
+      // What is shown stays in its place when older turns come, so one goes up again.
+      const scrollUp = async (): Promise<number> => {
+        await page.evaluate(`document.querySelector('.turns').scrollTop = 0`);
+        return firstId();
+      };
+      await expect.poll(scrollUp, { timeout: 15_000 }).toBeLessThan(top);
+      top = await firstId();
+      expect(await page.locator('.turn').count()).toBeLessThan(150);
+    }
+    // Older than the window holds: turns at its newer end were let go.
+    expect(await firstId()).toBeLessThan(100_000 - 600);
+    await page.goto(`${url}/c/${id}/t/50001`);
+    await said(page, 'turn number 50000').waitFor();
+    await page.locator('.turn.on').waitFor();
+    const views: readonly (readonly [string, string | RegExp])[] = [
+      ['/', /Everything that was said/],
+      [`/c/${id}/branches`, /1 branch, 100,000 turns/],
+      ['/compare/50001..99999', /Common ancestor: turn 50,?001/],
+      ['/search?q=%22number+77777%22', /77777/],
+      ['/store', /On disk/],
+    ];
+    for (const [path, text] of views) {
+      await page.goto(url + path);
+      await page.locator('#content').getByText(text).first().waitFor();
+    }
+    expect(seen.problems).toEqual([]);
+  },
+);
 
 it('works below a path of a proxy', async () => {
   const { url, port, store } = await serveHttp();

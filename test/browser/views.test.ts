@@ -43,6 +43,7 @@ async function serveDemo(): Promise<HttpRig & { views: readonly (readonly [strin
 describe('every view', () => {
   it.each(['light', 'dark'] as const)(
     'shows what is there in %s, without a violation',
+    { timeout: 180_000 },
     async (colorScheme) => {
       const { url, views } = await serveDemo();
       const seen = await look(url, { colorScheme });
