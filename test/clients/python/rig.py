@@ -65,7 +65,8 @@ class Puppet:
         self.port = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.seen = []
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._serving = threading.Thread(target=self._serve, daemon=True)
+        self._serving.start()
 
     def _serve(self):
         while True:
@@ -92,6 +93,9 @@ class Puppet:
                 pass
 
     def close(self):
+        # A thread that still waits would take the connections of whoever gets the number of the socket next.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._serving.join()
         self._listener.close()
 
 
