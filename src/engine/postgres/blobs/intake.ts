@@ -106,7 +106,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 /** Raw bytes of every part but the last, so the place of a byte is arithmetic. */
 export const PART_BYTES: number = LARGE_BLOB_BYTES;
-const BLOB_BYTES_MAX = 0xffff_ffff;
+export const BLOB_BYTES_MAX = 0xffff_ffff;
 
 const START: Statement = {
   name: 'start-upload',

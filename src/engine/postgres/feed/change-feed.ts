@@ -40,6 +40,15 @@ export function decodeChange(text: string): Change {
   };
 }
 
+/** Undefined for a row that is damaged: listeners are told that they missed it. */
+function decodeOrNone(text: string): Change | undefined {
+  try {
+    return decodeChange(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }
@@ -170,7 +179,9 @@ export class ChangeFeed {
         if (seq !== this.#told + 1) this.#skipTo(seq - 1);
         this.#told = seq;
         this.#known = Math.max(this.#known, seq);
-        this.#listeners.tell(decodeChange(change));
+        const told = decodeOrNone(change);
+        if (told === undefined) this.#skipTo(seq);
+        else this.#listeners.tell(told);
       }
       if (rows.length < CHANGES_AT_ONCE) return;
     }

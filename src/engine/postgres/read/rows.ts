@@ -2,7 +2,9 @@ import type { ContextId, TurnId } from '../../../base/brand.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import { toHeadRow } from '../../plan/report.ts';
 import type { ContextMeta, ContextRow, TurnRow } from '../../rows.ts';
+import { parseBoundedJson } from '../../../base/bounded-json.ts';
 import { NO_TURN } from '../../../base/brand.ts';
+import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import { bytesToKeyHash } from '../../../format/idempotency.ts';
 import { NO_HASH } from '../../../format/patch-record.ts';
@@ -42,8 +44,20 @@ export function toHeadRecord(columns: ContextColumns): HeadRecord {
 }
 
 export function toContextRow(columns: ContextColumns): ContextRow {
-  const meta = JSON.parse(columns.meta) as ContextMeta;
-  return { ...toHeadRow(toHeadRecord(columns)), meta };
+  return { ...toHeadRow(toHeadRecord(columns)), meta: parseMeta(columns) };
+}
+
+function parseMeta({ id, meta }: ContextColumns): ContextMeta {
+  try {
+    const value = parseBoundedJson(meta);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Falls through: no commit wrote this text.
+  }
+  throw new QuipuError('CORRUPT', `the metadata of context ${id} cannot be read`, {
+    file: 'contexts',
+    offset: id,
+  });
 }
 
 /** A row of `turns`. */
