@@ -7,8 +7,11 @@ import type { QueueEvent, QueueFollowOptions } from './queue.ts';
 // time and yields the thread in between. A consumer's bookmark saves looking for the same events again. Each round of
 // the event loop has one stretch, however many scans run at once: the rest of the process waits for no more.
 
-/** Looking at this many events takes about 10 ms. */
+/** Looking at this many small events takes about 10 ms. */
 const STRETCH = 20_000;
+/** An event may have 8 MiB, so a scan of a database that answers at once begins with few of them. */
+const STRETCH_FIRST = 8;
+const STRETCH_MS = 10;
 /** A bookmark costs a write. Below this number of events, looking again is cheaper. */
 export const BOOKMARK_WORTH = 500;
 
@@ -64,7 +67,9 @@ export async function readMatches<F>(
 ): Promise<QueueEvent[]> {
   const found: QueueEvent[] = [];
   let bytes = 0;
-  for await (const range of stretches(after, await reader.newestId(), filter !== undefined)) {
+  const newest = reader.newestId();
+  const ids = { after, through: await newest };
+  for await (const range of stretches(ids, lengthsOf(filter, newest))) {
     const matches = reader.matches(range, filter, limit - found.length, maxBytes - bytes);
     // Events of a synchronous database are read at once: nothing else may be done with such a database before that.
     for (const event of matches instanceof Promise ? await matches : matches) {
@@ -83,7 +88,9 @@ export async function countMatches<F>(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<number> {
   let count = 0;
-  for await (const range of stretches(after, await reader.newestId(), filter !== undefined)) {
+  const newest = reader.newestId();
+  const ids = { after, through: await newest };
+  for await (const range of stretches(ids, lengthsOf(filter, newest))) {
     count += await reader.countMatches(range, filter, limit - count);
     if (count >= limit) break;
   }
@@ -114,12 +121,14 @@ export async function findPending<F>(
   reach: number,
 ): Promise<Pending> {
   const start = startFor(acked, bookmark);
-  const newest = await reader.newestId();
+  const asked = reader.newestId();
+  const newest = await asked;
   // Without a filter the next event is the one, and finding it costs no scan.
   const end = filter === undefined ? newest : Math.min(newest, start + reach);
   let clearTo = start;
   let first: number | undefined;
-  for await (const range of stretches(start, end, filter !== undefined)) {
+  const ids = { after: start, through: end };
+  for await (const range of stretches(ids, lengthsOf(filter, asked))) {
     first = await reader.firstMatch(range, filter);
     clearTo = first === undefined ? range.through : first - 1;
     if (first !== undefined) break;
@@ -129,11 +138,27 @@ export async function findPending<F>(
   return { first, clearTo, isWhole, bookmark: { from_id: acked, to_id: clearTo } };
 }
 
-async function* stretches(after: number, end: number, filtered: boolean): AsyncIterable<IdRange> {
-  const length = filtered ? STRETCH : Infinity;
-  for (let from = after; from < end; from += length) {
-    if (from > after) await nextTurn();
-    yield { after: from, through: Math.min(end, from + length) };
+/** The number of events in the first stretch of a scan, and in the longest one. */
+type Lengths = readonly [first: number, most: number];
+
+function lengthsOf<F>(filter: F | undefined, newest: Soon<number>): Lengths {
+  if (filter === undefined) return [Infinity, Infinity];
+  // A database that is asked looks for itself, and this process goes on meanwhile.
+  return [newest instanceof Promise ? STRETCH : STRETCH_FIRST, STRETCH];
+}
+
+/** A stretch is longer than the one before if that took little time, and shorter if it took much. */
+async function* stretches(range: IdRange, [first, most]: Lengths): AsyncIterable<IdRange> {
+  let length = first;
+  for (let from = range.after; from < range.through;) {
+    if (from > range.after) await nextTurn();
+    const through = Math.min(range.through, from + length);
+    const beganMs = performance.now();
+    yield { after: from, through };
+    from = through;
+    if (first === most) continue;
+    const isSlow = performance.now() - beganMs > STRETCH_MS;
+    length = isSlow ? Math.max(1, Math.floor(length / 4)) : Math.min(most, 2 * length);
   }
 }
 

@@ -131,6 +131,9 @@ describe('filters', () => {
 
   it('are bounded', () => {
     expect(() => parseFilter(Array(201).fill('id = 1').join(' OR '))).toThrow(/at most 200 tests/);
+    const like = (chars: number): string => `content LIKE '${'a'.repeat(chars)}'`;
+    expect(() => parseFilter(`${like(300)} OR NOT ${like(213)}`)).toThrow(/at most 512 characters/);
+    expect(parseFilter(`${like(300)} OR NOT ${like(212)}`)).toBeDefined();
     expect(() => parseFilter(`type = '${'x'.repeat(9000)}'`)).toThrow(/at most 8192/);
     expect(() => parseFilter("type = '\ud800'")).toThrow(/surrogate/);
     expect(() => parseFilter("type = 'a\0b'")).toThrow(/NUL/);

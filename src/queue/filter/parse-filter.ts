@@ -11,6 +11,8 @@ import {
 
 const FILTER_CHARS_MAX = 8192;
 const FILTER_TERMS_MAX = 200;
+/** All patterns together. SQLite may compare each character of a content with all of them. */
+const PATTERN_CHARS_MAX = 512;
 const FILTER_DEPTH_MAX = 50;
 
 // The condition of SQL's WHERE over the columns of an event, and nothing else of SQL:
@@ -56,6 +58,7 @@ class FilterParser {
   #next = 0;
   #depth = 0;
   #terms = 0;
+  #patternChars = 0;
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens;
@@ -160,6 +163,10 @@ class FilterParser {
       throw refuse(token.at, `expected a text after ${word}, got ${show(token)}`);
     if (typeOf(left) === 'number')
       throw refuse(token.at, `${word} is for texts, and id is a number`);
+    this.#patternChars += token.text.length;
+    if (this.#patternChars > PATTERN_CHARS_MAX) {
+      throw refuse(token.at, `the patterns have at most ${PATTERN_CHARS_MAX} characters together`);
+    }
     return token.text;
   }
 
