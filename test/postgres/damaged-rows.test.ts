@@ -47,8 +47,8 @@ it.each([2 ** 50, 600_000, 10])(
 
 it('a change that cannot be read is told as missed', async () => {
   const { engine, database } = await openBoth();
-  const missed = vi.fn();
-  const heard = vi.fn();
+  const missed = vi.fn<() => void>();
+  const heard = vi.fn<() => void>();
   onTestFinished(engine.subscribe(heard, missed));
   await engine.commit({ contexts: [{ do: 'create' }] });
   await vi.waitFor(() => expect(heard).toHaveBeenCalled(), PATIENCE);
