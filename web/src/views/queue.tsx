@@ -4,7 +4,7 @@ import { ask } from '../api/http.ts';
 import { Empty, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { useTitle } from '../state/app.ts';
-import { count, firstLine, visible } from '../state/format.ts';
+import { count, firstLine, plural, visible } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
 import { useStream } from '../state/stream.ts';
 
@@ -133,9 +133,10 @@ function EventRow({ event }: { event: QueueEvent }): JSX.Element {
 
 function ConsumerFacts({ consumer, newest }: { consumer: Consumer; newest: number }): JSX.Element {
   const done = newest === 0 ? 1 : Math.min(1, consumer.last_acked_id / newest);
-  const isWaiting = consumer.failures > 0 && consumer.state !== 'failed';
+  const { failures, handler } = consumer;
+  const isWaiting = failures > 0 && consumer.state !== 'failed' && handler === undefined;
   const state = isWaiting
-    ? `waits for a retry after ${consumer.failures} failures`
+    ? `waits for a retry after ${plural(failures, 'failure')}`
     : consumer.state;
   return (
     <div class="consumer">
