@@ -63,7 +63,8 @@ describe('help', () => {
     [['apend', '1'], 'one of quipu context append, quipu session append'],
     [['chat', 'delete', 'x'], 'quipu chat rm'],
     [['queue', 'ls'], 'quipu queue list'],
-    [['--store', 'x', 'session', 'tail', 'y'], 'one of quipu context follow'],
+    [['--store', 'x', 'session', 'tail', 'y'], 'quipu session follow'],
+    [['--store', 'x', 'blob', 'tail', 'y'], 'one of quipu context follow'],
     [['workflow', 'strt'], 'quipu workflow'],
   ])('of %j says what may have been meant', async (words, meant) => {
     using rig = new CliRig();
@@ -83,8 +84,6 @@ describe('help', () => {
       ['create', 'list', 'show', 'rm', 'follow'].map((verb) => `${name} ${verb}`),
     ).filter((words) => !names.has(words));
     expect(missing).toEqual([
-      // A session is a file: its new lines are what to follow.
-      'session follow',
       // Blobs never change.
       'blob follow',
       // Nothing removes a queue.

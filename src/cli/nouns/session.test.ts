@@ -1,7 +1,8 @@
 import { CliRig } from '../../../test/cli/rig.ts';
-import { existsSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../../testing/patience.ts';
 
 const IMAGE = { type: 'image', mimeType: 'image/png', data: Buffer.alloc(900).toString('base64') };
 const ENTRY = { type: 'message', id: 'e1', message: { role: 'user', content: [IMAGE] } };
@@ -101,4 +102,52 @@ it('says on standard error which pictures are missing, and moves to the folder o
   const moved = await rig.run('session', 'move', id, '--cwd', '/elsewhere');
   expect(moved.out).toContain('/sessions/--elsewhere--/');
   expect(await rig.run('session', 'move', id)).toMatchObject({ code: 2 });
+});
+
+describe('quipu session follow', () => {
+  /** Follows a session, and hands over what it prints line by line. */
+  function follow(rig: CliRig, ...argv: string[]) {
+    const lines: string[] = [];
+    rig.accept = (data) => lines.push(...String(data).trim().split('\n'));
+    const ended = rig.run('session', 'follow', ...argv);
+    const ids = (): unknown[] => lines.map((line) => (JSON.parse(line) as { id: string }).id);
+    return { ended, ids };
+  }
+
+  it('prints what is there and what comes, whoever writes it', async () => {
+    using rig = new CliRig({ onDisk: true });
+    const id = await begin(rig);
+    const { file } = JSON.parse((await rig.run('session', 'show', id, '--json')).out) as {
+      file: string;
+    };
+    const { ended, ids } = follow(rig, id, '-n', '204');
+    await vi.waitFor(() => expect(ids()).toEqual(['e1', 'e2']), PATIENCE);
+    const lineOf = (entry: string): string =>
+      `${JSON.stringify({ type: 'x', id: entry, parentId: null, timestamp: 't' })}\n`;
+    // Another program writes half a line first, and then more lines than are looked at in one step.
+    const line = lineOf('e3');
+    appendFileSync(file, line.slice(0, 20));
+    appendFileSync(file, line.slice(20));
+    await vi.waitFor(() => expect(ids()).toEqual(['e1', 'e2', 'e3']), PATIENCE);
+    const many = Array.from({ length: 200 }, (_, n) => `m${n}`);
+    appendFileSync(file, many.map(lineOf).join(''));
+    await using store = await rig.open();
+    await vi.waitFor(() => expect(ids()).toHaveLength(203), PATIENCE);
+    await using session = await store.sessions.open(id);
+    await session.append({ type: 'x', id: 'last' });
+    await session.flush();
+    expect((await ended).code).toBe(0);
+    expect(ids()).toEqual(['e1', 'e2', 'e3', ...many, 'last']);
+  });
+
+  it('ends with Ctrl-C, and after nothing at all', async () => {
+    using rig = new CliRig({ onDisk: true });
+    const id = await begin(rig);
+    expect(await rig.run('session', 'follow', id, '-n', '0')).toMatchObject({ code: 0, out: '' });
+    const { ended, ids } = follow(rig, id);
+    await vi.waitFor(() => expect(ids()).toHaveLength(2), PATIENCE);
+    rig.interrupt.abort();
+    expect(await ended).toMatchObject({ code: 0, err: '' });
+    expect((await rig.run('session', 'follow', 'none')).code).toBe(1);
+  });
 });

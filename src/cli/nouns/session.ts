@@ -1,4 +1,6 @@
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { invalid } from '../../base/errors.ts';
 import type { NewEntry, SessionEntry } from '../../session/entries/session-entry.ts';
 import type { Session } from '../../session/sessions.ts';
@@ -191,6 +193,92 @@ async function* chosen(
   if (malformedLines > 0) shell.err(`${malformedLines} lines could not be read\n`);
 }
 
+interface FollowGiven {
+  readonly count?: number;
+  readonly raw?: boolean;
+}
+
+/** Other programs write the file of a session, too, and tell nobody, so it is looked at in such intervals. */
+const LOOK_MS = 250;
+const LOOK_ENTRIES = 64;
+
+const follow: QuipuVerb = {
+  name: 'follow',
+  summary: 'Print the entries of a session, then every new one until Ctrl-C.',
+  more: 'A file that was written anew since is printed from its beginning.',
+  examples: ['quipu session follow $id', 'quipu session follow $id -n 3 --raw'],
+  takes: [
+    argument('<session>', 'id or path of its file'),
+    option('-n, --count <n>', 'end after so many entries', parseCount),
+    option('--raw', 'leave references to blobs as they are'),
+  ],
+  async run(io, name: string, { count = Infinity, raw = false }: FollowGiven) {
+    const { shell } = io;
+    if (count === 0) return;
+    await using store = await io.openStore();
+    await using session = await store.sessions.open(toSessionArgument(shell, name));
+    let printed = 0;
+    for await (const entry of oldAndNew(session, raw, shell)) {
+      await io.printJson(entry);
+      printed += 1;
+      if (printed >= count) return;
+    }
+  },
+};
+
+async function* oldAndNew(
+  session: Session,
+  raw: boolean,
+  shell: QuipuShell,
+): AsyncGenerator<SessionEntry> {
+  const signal = shell.catchInterrupt();
+  let last: string | undefined;
+  for await (const entry of chosen(session, { raw }, shell)) {
+    if (signal.aborted) return;
+    yield entry;
+    last = entry.id;
+  }
+  for (let seen: number | undefined; await isNextLook(signal);) {
+    // The size is asked for first: what is written afterwards changes it again.
+    const size = await sizeOf(session);
+    if (size !== undefined && size === seen) continue;
+    seen = size;
+    for (const entry of await entriesAfter(session, last, !raw)) {
+      yield entry;
+      last = entry.id;
+    }
+  }
+}
+
+/** Undefined when the file is gone: then the session may have moved, and reading finds it. */
+async function sizeOf({ file = '' }: Session): Promise<number | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  return found?.size;
+}
+
+/** Resolves with false when the caller was told to stop. */
+async function isNextLook(signal: AbortSignal): Promise<boolean> {
+  try {
+    await setTimeout(LOOK_MS, undefined, { signal });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What stands behind an entry in the file. The end of the file is read, and as much before it as is needed. */
+async function entriesAfter(
+  session: Session,
+  last: string | undefined,
+  hydrate: boolean,
+): Promise<readonly SessionEntry[]> {
+  for (let count = LOOK_ENTRIES; ; count *= 2) {
+    const { entries, cursor } = await session.last(count, { hydrate });
+    const at = entries.findLastIndex(({ id }) => id === last);
+    if (at >= 0 || cursor === undefined) return entries.slice(at + 1);
+  }
+}
+
 interface ArtifactGiven {
   readonly offset?: number;
   readonly limit?: number;
@@ -249,7 +337,16 @@ const rm: QuipuVerb = {
   },
 };
 
-export const sessionVerbs: readonly QuipuVerb[] = [create, append, list, show, cat, artifact, rm];
+export const sessionVerbs: readonly QuipuVerb[] = [
+  create,
+  append,
+  list,
+  show,
+  cat,
+  follow,
+  artifact,
+  rm,
+];
 
 /** Keeps an id as it is. Resolves a path from the user's working directory. */
 export function toSessionArgument(shell: QuipuShell, text: string): string {
