@@ -68,22 +68,26 @@ it.each([
   ['chat', fillChat],
   ['session', fillSession],
   ['workflow', fillWorkflow],
-] as const)('scrolls a long %s from end to end, with a bounded page', async (_, fill) => {
-  const { url, store } = await serveHttp();
-  const { path, middle } = await fill(store);
-  const seen = await look(url + path);
-  const { page } = seen;
-  await said(page, wordAt(COUNT - 1)).waitFor();
-  await scrollUntil(page, 'top', wordAt(0));
-  await scrollUntil(page, 'bottom', wordAt(COUNT - 1));
-  await page.goto(url + middle);
-  await page
-    .locator('.turn.on')
-    .getByText(wordAt(COUNT / 2), { exact: true })
-    .waitFor();
-  await scrollUntil(page, 'bottom', wordAt(COUNT - 1));
-  expect(seen.problems).toEqual([]);
-});
+] as const)(
+  'scrolls a long %s from end to end, with a bounded page',
+  { timeout: 180_000 },
+  async (_, fill) => {
+    const { url, store } = await serveHttp();
+    const { path, middle } = await fill(store);
+    const seen = await look(url + path);
+    const { page } = seen;
+    await said(page, wordAt(COUNT - 1)).waitFor();
+    await scrollUntil(page, 'top', wordAt(0));
+    await scrollUntil(page, 'bottom', wordAt(COUNT - 1));
+    await page.goto(url + middle);
+    await page
+      .locator('.turn.on')
+      .getByText(wordAt(COUNT / 2), { exact: true })
+      .waitFor();
+    await scrollUntil(page, 'bottom', wordAt(COUNT - 1));
+    expect(seen.problems).toEqual([]);
+  },
+);
 
 it('stays at the end of a chat while others write, and at its place while one reads above', async () => {
   const { url, store } = await serveHttp();

@@ -176,7 +176,7 @@ it('keeps families current while contexts come, move and go', async () => {
         );
         for (const [id, root] of roots) {
           const family = root === undefined ? [] : [...roots].filter(([, r]) => r === root);
-          const { contexts, isWhole } = await families.of(id);
+          const { contexts, isWhole } = await families.of(id, 60_000);
           expect(isWhole).toBe(true);
           expect(new Set(contexts)).toEqual(new Set(family.map(([other]) => other)));
         }
