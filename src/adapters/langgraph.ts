@@ -26,6 +26,8 @@ import { BATCH_TURNS, contextsUnder, joinName, splitName, withRetries } from './
 import { CHECKPOINT, List, Thread, VALUE, WRITES, changeOf } from './langgraph-thread.ts';
 import type { Change, CheckpointRecord, Piece, Saved, WritesRecord } from './langgraph-thread.ts';
 
+export { QuipuStore } from './langgraph-store.ts';
+
 const THREADS_MAX = 256;
 const CACHE_BYTES = 33_554_432;
 /** JSON of at most this many bytes stands in the record itself; longer values are blobs of their own. */
