@@ -68,7 +68,10 @@ export class List {
     }
     const pieces = list === undefined ? [] : [...(list.#pieces ?? [])];
     for (const [keep, tail, ...added] of changes.toReversed()) {
-      pieces.splice(keep, pieces.length - keep - tail, ...added);
+      // One by one: the arguments of a call have a bound, and a list may be longer.
+      const rest = pieces.splice(keep);
+      for (const piece of added) pieces.push(piece);
+      for (const piece of rest.slice(rest.length - tail)) pieces.push(piece);
     }
     if (this.#before !== undefined) this.#before.#pieces = undefined;
     this.#pieces = pieces;

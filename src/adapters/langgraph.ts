@@ -164,8 +164,9 @@ export class QuipuSaver extends BaseCheckpointSaver {
     const record: WritesRecord = { checkpoint, task: taskId, writes: [] };
     for (const [index, [channel, value]] of writes.entries()) {
       const change = changeOf(undefined, await this.#keepAll(value, fresh));
-      if (change !== undefined)
-        record.writes.push([WRITES_IDX_MAP[channel] ?? index, channel, change]);
+      if (change === undefined) continue;
+      const known = Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined;
+      record.writes.push([known ?? index, channel, change]);
     }
     const turns = [...fresh.values(), { type: WRITES, payload: record }];
     await this.#writers.run(joinName(thread.name, 'writes'), () =>

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vitest from 'vitest';
+import { List } from '../../src/adapters/langgraph-thread.ts';
 import { QuipuSaver } from '../../src/adapters/langgraph.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -237,5 +238,37 @@ describe('an erased record', () => {
     await expect(reader.getTuple(second)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const third = await put(reader, second, { messages: ['c'], kept: 1 });
     expect(await valuesAt(new QuipuSaver(store), third)).toEqual({ messages: ['c'], kept: 1 });
+  });
+});
+
+describe('unusual state', () => {
+  it('may be a list that is longer than the arguments of a call may be', () => {
+    const first = new List(undefined, [0, 0, ...Array.from({ length: 3 }, (_, n) => `${n}`)]);
+    const added = Array.from({ length: 200_000 }, (_, n) => `n${n}`);
+    const pieces = new List(first, [1, 1, ...added]).pieces();
+    expect(pieces.length).toBe(200_002);
+    expect([pieces[0], pieces[1], pieces.at(-2), pieces.at(-1)]).toEqual([
+      '0',
+      'n0',
+      'n199999',
+      '2',
+    ]);
+  });
+
+  it('may have a channel that is called like a part of every object', async () => {
+    const { saver } = await setUp();
+    const at = await put(saver, AT, { n: 0 });
+    await saver.putWrites(
+      at,
+      [
+        ['constructor', 1],
+        ['toString', 2],
+      ],
+      'task',
+    );
+    expect((await saver.getTuple(at))?.pendingWrites).toEqual([
+      ['task', 'constructor', 1],
+      ['task', 'toString', 2],
+    ]);
   });
 });
