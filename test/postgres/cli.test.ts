@@ -57,6 +57,21 @@ it('takes in what an export wrote', async () => {
   expect(kept).toEqual(expected);
 });
 
+it('searches a database', async () => {
+  const found = await rig.run('search', 'thr* context:2');
+  expect(found).toMatchObject({ code: 0, err: '' });
+  expect(found.out).toContain('context 2  3');
+  expect(found.out).toContain('»three«');
+  const { out } = await rig.run('search', 'one context:1', '--json', '--facets');
+  expect(JSON.parse(out)).toMatchObject({
+    hits: [{ id: '1', branches: ['1', '2'], snippet: { text: 'one' } }],
+    facets: { type: [{ value: 'note', count: 1 }] },
+    ranked: 'all',
+    index: { upToDate: true },
+  });
+  expect(await rig.run('search', '"open')).toMatchObject({ code: 2 });
+});
+
 it('serves a database', async () => {
   let ended: Promise<Ran> | undefined;
   const said = new Promise<string>((resolve, reject) => {
@@ -64,8 +79,10 @@ it('serves a database', async () => {
     ended = rig.run('serve', '--port', '0', '--tcp-port', '0', '--json');
     ended.then(({ err }) => reject(new Error(err)), reject);
   });
-  const { store, tcp } = JSON.parse(await said) as { store: string; tcp: string };
+  const { store, tcp, http } = JSON.parse(await said) as Record<'store' | 'tcp' | 'http', string>;
   expect(store).toBe(shown);
+  const answer = await fetch(new URL('/v1/search?q=two+context:1', http));
+  expect([answer.status, await answer.json()]).toMatchObject([200, { hits: [{ id: '2' }] }]);
   const remote = await openStore(tcp);
   expect((await remote.contexts.list()).items).toMatchObject([{}, {}, {}, { title: 'talk' }]);
   await remote.close();
