@@ -3,8 +3,8 @@ import { HASH_BEGIN, Sketcher, hashUnit } from '../rank/sketch.ts';
 import { TOKEN_CHARS_MAX, endingAt } from '../text/tokenize.ts';
 
 // The rows of a document as FTS5 takes them: tokens separated by spaces. Most documents are short and ASCII, and those
-// are cut in one pass, without a string for each token. That took 5 µs for a kilobyte where `cutPieces` took 25, of 60
-// for all of a document. A property test holds both to the same rows.
+// are cut in one pass, without a string for each token: 9 µs of processor time for a kilobyte, and 17 with `cutPieces`.
+// A property test holds both to the same rows.
 
 export interface CutRow {
   readonly part: string;
