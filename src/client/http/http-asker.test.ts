@@ -100,7 +100,7 @@ describe('a server that means harm', () => {
     });
     const answer = await new HttpAsker(url).ask({ method: 'GET', path: '/' });
     await expect(readWhole(answer, 1024, 50)).rejects.toMatchObject({
-      message: 'the server fell silent',
+      message: 'the server stopped answering',
       data: { outcome: 'unknown' },
     });
   });
