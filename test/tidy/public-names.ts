@@ -321,7 +321,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'type WordFinder',
     'wordFinder',
   ],
-  './langgraph': ['QuipuSaver'],
+  './langgraph': ['QuipuSaver', 'QuipuStore'],
   './claude-agent': ['QuipuSessionStore'],
   './openai-agents': ['QuipuSession'],
   './ai-sdk': ['QuipuChats'],
