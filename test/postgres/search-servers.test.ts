@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -9,11 +7,11 @@ import type { IndexPage } from '../../src/search/contract/search-index.ts';
 import { PostgresIndex } from '../../src/search/postgres/postgres-index.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ask, idsOf, say } from '../../src/testing/search-suite/fixture.ts';
+import { killSearcher } from '../support/killed-searcher.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
 import { Pooler } from '../support/postgres/pooler.ts';
 import { runSql } from '../support/postgres/run-sql.ts';
 import { SearchSchemas } from '../support/postgres/search-schemas.ts';
-import { projectPath } from '../support/project.ts';
 
 /*
  * Invariants: however many servers share an index, each document is in it once. A server that died or stands still stops
@@ -125,16 +123,8 @@ describe('servers that share an index', () => {
   it('catch up wherever one of them is killed', async () => {
     const { store, url } = await open();
     await ask(store, 'nothing');
-    const script = projectPath('test/postgres/search-worker.mjs');
     for (const word of ['first', 'second', 'third']) {
-      const child = spawn(process.execPath, [script, url, word], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      onTestFinished(() => void child.kill('SIGKILL'));
-      await once(child.stdout, 'data');
-      await sleep(Math.random() * 60);
-      child.kill('SIGKILL');
-      await once(child, 'exit');
+      await killSearcher(url, word);
       await runSql(url, DIED);
     }
     const { turns } = await store.maintain.stats();

@@ -1,5 +1,4 @@
-// What the last minutes were like, for pages that show it. Everything here has a fixed size, and counting a request
-// takes a fraction of a microsecond.
+// Rates, times and failures of the last minutes, for pages that show them. Everything here has a fixed size.
 
 const SECONDS = 300;
 const SAMPLES = 1024;
@@ -47,7 +46,7 @@ export class Flow {
     return this.history(seconds, nowMs).reduce((sum, count) => sum + count, 0) / seconds;
   }
 
-  /** How many in each of the last seconds, oldest first. The second that runs is the last. */
+  /** The count of each of the last seconds, oldest first. The second that runs is the last. */
   history(seconds: number, nowMs: number): number[] {
     this.#passTo(Math.floor(nowMs / 1000));
     return Array.from({ length: seconds }, (_, n) => {
@@ -104,7 +103,7 @@ export class RecentRequests {
     return this.#connections;
   }
 
-  /** When the binary protocol answered last; 0 for never. */
+  /** The time of the last answer of the binary protocol; 0 for never. */
   get usedAtMs(): number {
     return this.#usedAtMs;
   }
