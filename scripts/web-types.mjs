@@ -1,6 +1,6 @@
 // Writes the types that the page uses of the HTTP API, from the description that the server gives of itself.
-// Run `npm run build` first, then `node scripts/web-types.mjs`. A test compares the file with what this would write.
-import { writeFileSync } from 'node:fs';
+// Run `npm run build` first, then `node scripts/web-types.mjs`. With `--check` it writes nothing and says whether it would.
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compile } from 'json-schema-to-typescript';
@@ -10,13 +10,15 @@ import { describeApi } from '../dist/server/http/routes/open-api.js';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 export const typesFile = join(root, 'web/src/api/answers.ts');
 
-/** The text of the file: the answer of each operation as a type, and its method and path as a value. */
+/** The text of the file: the answer of each operation of the page as a type, and its method and path as a value. */
 export async function webTypes() {
+  const page = readPage();
   const answers = {};
   const operations = [];
   const { paths } = describeApi(createRoutes(), '0');
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, { operationId, responses }] of Object.entries(methods)) {
+      if (!page.includes(`'${operationId}'`)) continue;
       const [status = ''] = Object.keys(responses).filter((code) => code !== 'default');
       const schema = responses[status]?.content?.['application/json']?.schema;
       if (schema !== undefined) answers[operationId] = schema;
@@ -47,4 +49,19 @@ export async function webTypes() {
   ].join('\n');
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(typesFile, await webTypes());
+/** The code of the page. It quotes the name of each operation that it asks for. */
+function readPage() {
+  const folder = join(root, 'web/src');
+  const names = readdirSync(folder, { recursive: true }).filter((name) => /\.tsx?$/.test(name));
+  const files = names.map((name) => join(folder, name)).filter((name) => name !== typesFile);
+  return files.map((name) => readFileSync(name, 'utf8')).join('\n');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const text = await webTypes();
+  if (!process.argv.includes('--check')) writeFileSync(typesFile, text);
+  else if (readFileSync(typesFile, 'utf8') !== text) {
+    console.error('web/src/api/answers.ts is behind: node scripts/web-types.mjs');
+    process.exitCode = 1;
+  }
+}
