@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { QuipuError, invalid } from './base/errors.ts';
 import { parsePlace } from './base/place.ts';
+import { eachName } from './engine/each-name.ts';
 import type { Engine } from './engine/engine.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import type { Progress } from './engine/progress.ts';
@@ -162,11 +163,8 @@ async function findLeftOut({ engine, folder }: Place): Promise<LeftOut[]> {
 
 async function countSessions(engine: Engine): Promise<number> {
   const { SESSIONS_PREFIX } = await import('./session/records/session-refs.ts');
+  const names = eachName((limit, after) => engine.listDocs(SESSIONS_PREFIX, limit, after));
   let count = 0;
-  for (let after: string | undefined; ;) {
-    const names = await engine.listDocs(SESSIONS_PREFIX, 1000, after);
-    count += names.length;
-    after = names.at(-1);
-    if (names.length < 1000) return count;
-  }
+  for await (const _ of names) count += 1;
+  return count;
 }

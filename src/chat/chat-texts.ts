@@ -1,4 +1,5 @@
 import { isQuipuError } from '../base/errors.ts';
+import { eachName } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TextChange, TextDocument, TextPage, TextSource } from '../engine/texts.ts';
 import type { ChatEvent } from './events/event.ts';
@@ -11,7 +12,6 @@ import type { ChatMessage } from './projections/message.ts';
 // as it reaches a reader.
 
 const PAGE_EVENTS = 256;
-const NAMES_AT_ONCE = 500;
 /** Stands before the number of an event with questions or answers. Ids of messages have no such character. */
 const EVENT = '#';
 
@@ -44,14 +44,10 @@ export function chatTexts(engine: Engine, chats: Pick<Chats, 'open'>): TextSourc
     async *read(marks) {
       if (isMissed) {
         isMissed = false;
-        for await (const id of allChats(engine)) changed.add(id);
-        let after: string | undefined;
-        for (;;) {
-          const known = await marks.list(NAMES_AT_ONCE, after);
-          for (const id of known) changed.add(id);
-          after = known.at(-1);
-          if (known.length < NAMES_AT_ONCE) break;
-        }
+        const stored = eachName((limit, after) => engine.listDocs(META_PREFIX, limit, after));
+        for await (const name of stored) note(changed, chatOfMeta(name));
+        const known = eachName((limit, after) => marks.list(limit, after));
+        for await (const id of known) changed.add(id);
       }
       const ids = [...changed];
       changed.clear();
@@ -89,19 +85,6 @@ export function chatTexts(engine: Engine, chats: Pick<Chats, 'open'>): TextSourc
 
 function note(changed: Set<string>, id: string | undefined): void {
   if (id !== undefined) changed.add(id);
-}
-
-async function* allChats(engine: Engine): AsyncGenerator<string> {
-  let after: string | undefined;
-  for (;;) {
-    const names = await engine.listDocs(META_PREFIX, NAMES_AT_ONCE, after);
-    for (const name of names) {
-      const id = chatOfMeta(name);
-      if (id !== undefined) yield id;
-    }
-    after = names.at(-1);
-    if (names.length < NAMES_AT_ONCE) return;
-  }
 }
 
 function removal(id: string): Pick<TextPage, 'changes' | 'marks'> {

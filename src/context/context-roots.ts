@@ -1,6 +1,7 @@
 import { NO_TURN } from '../base/brand.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
+import { eachDoc } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { ContextRow } from '../engine/rows.ts';
@@ -46,15 +47,9 @@ async function* rootsOf(engine: Engine, row: ContextRow): AsyncGenerator<Root> {
 }
 
 async function* leftHeads(engine: Engine, sinceMs: number): AsyncGenerator<Root> {
-  for (let after: string | undefined; ;) {
-    const names = await engine.listDocs(HEAD_MOVES_PREFIX, PAGE_CONTEXTS, after);
-    for (const name of names) {
-      const doc = await engine.getDoc(name);
-      const left = doc === undefined ? [] : (decodeHeadMoves(doc.content)?.left ?? []);
-      for (const { turn, leftAt } of left) if (leftAt >= sinceMs) yield { turn };
-    }
-    after = names.at(-1);
-    if (after === undefined) return;
+  for await (const { content } of eachDoc(engine, HEAD_MOVES_PREFIX)) {
+    const left = decodeHeadMoves(content)?.left ?? [];
+    for (const { turn, leftAt } of left) if (leftAt >= sinceMs) yield { turn };
   }
 }
 

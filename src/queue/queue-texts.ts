@@ -1,5 +1,6 @@
 import { parseBoundedJson } from '../base/bounded-json.ts';
 import { isQuipuError } from '../base/errors.ts';
+import { eachName } from '../engine/each-name.ts';
 import type { TextChange, TextDocument, TextSource } from '../engine/texts.ts';
 import type { Queue, QueueEvent, Queues } from './events/queue.ts';
 
@@ -8,7 +9,6 @@ import type { Queue, QueueEvent, Queues } from './events/queue.ts';
 
 const PAGE_EVENTS = 256;
 const PAGE_BYTES = 4_194_304;
-const NAMES_AT_ONCE = 500;
 
 export function queueTexts(queues: Pick<Queues, 'open' | 'list'>): TextSource {
   async function openQueue(name: string): Promise<Queue | undefined> {
@@ -36,7 +36,7 @@ export function queueTexts(queues: Pick<Queues, 'open' | 'list'>): TextSource {
     async *read(marks) {
       const found = await queues.list();
       const names = new Set(found.map(({ name }) => name));
-      for (const known of await marks.list(NAMES_AT_ONCE)) {
+      for await (const known of eachName((limit, after) => marks.list(limit, after))) {
         if (names.has(known)) continue;
         yield {
           changes: [{ removeThread: known }],

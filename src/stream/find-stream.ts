@@ -1,5 +1,6 @@
 import { NO_TURN } from '../base/brand.ts';
 import { isQuipuError } from '../base/errors.ts';
+import { eachName } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeadRow } from '../engine/rows.ts';
 import {
@@ -125,13 +126,8 @@ export async function removeStream(
 /** Removes every stream whose time is over, and what was left of others. Their bytes go with the next collection. */
 export async function removeExpiredStreams(parts: StreamParts): Promise<void> {
   const { engine } = parts;
-  let after: string | undefined;
-  for (;;) {
-    const names = await engine.listDocs(STREAM_DOCS, PAGE, after);
-    for (const name of names) await removeIfExpired(parts, name);
-    if (names.length < PAGE) return;
-    after = names.at(-1);
-  }
+  const names = eachName((limit, after) => engine.listDocs(STREAM_DOCS, limit, after));
+  for await (const name of names) await removeIfExpired(parts, name);
 }
 
 async function removeIfExpired(parts: StreamParts, name: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { toHash, type Hash } from '../base/brand.ts';
 import { isQuipuError } from '../base/errors.ts';
 import type { Change } from '../engine/batch.ts';
+import { eachName } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TextChange, TextDocument, TextMarks, TextPage, TextSource } from '../engine/texts.ts';
 import { bundleOfIndex, eachNote, threadOfNote } from './home/documents.ts';
@@ -14,7 +15,6 @@ import { parseIndex } from './threads/thread-docs.ts';
 // thread is the last state that was read, and its depth. A fork shares the states before it, and they are read once.
 
 const PAGE_STATES = 100;
-const NAMES_AT_ONCE = 500;
 const STATE = /^[0-9a-f]{64}$/;
 
 export function workflowTexts(engine: Engine): TextSource {
@@ -36,12 +36,8 @@ export function workflowTexts(engine: Engine): TextSource {
         isMissed = false;
         heads.clear();
         for await (const id of eachNote(engine)) changed.add(id);
-        for (let after: string | undefined; ;) {
-          const known = await marks.list(NAMES_AT_ONCE, after);
-          for (const id of known) changed.add(id);
-          after = known.at(-1);
-          if (known.length < NAMES_AT_ONCE) break;
-        }
+        const known = eachName((limit, after) => marks.list(limit, after));
+        for await (const id of known) changed.add(id);
       }
       const ids = [...changed].toSorted();
       changed.clear();

@@ -1,5 +1,6 @@
 import { toHash } from '../../base/brand.ts';
 import { corrupt } from '../../base/errors.ts';
+import { eachDoc } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
 import {
@@ -44,17 +45,9 @@ export function chatRoots(engine: Engine, clock: () => number): RootSource {
 }
 
 async function* heldRoots(engine: Engine, nowMs: number): AsyncGenerator<Root, void, undefined> {
-  let after: string | undefined;
-  for (;;) {
-    const names = await engine.listDocs(HELD_FOLDER, PAGE, after);
-    for (const name of names) {
-      const doc = await engine.getDoc(name);
-      if (doc === undefined) continue;
-      const held = parseHeld(doc.content);
-      if (isHeld(held, nowMs)) for (const blob of held.hashes) yield { blob };
-    }
-    after = names.at(-1);
-    if (after === undefined) return;
+  for await (const { content } of eachDoc(engine, HELD_FOLDER)) {
+    const held = parseHeld(content);
+    if (isHeld(held, nowMs)) for (const blob of held.hashes) yield { blob };
   }
 }
 

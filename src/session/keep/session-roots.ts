@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Hash } from '../../base/brand.ts';
 import { isQuipuError, corrupt } from '../../base/errors.ts';
+import { eachDoc } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io, IoStat } from '../../engine/io.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
@@ -19,8 +20,6 @@ import {
 } from '../records/session-refs.ts';
 import { NOT_ITS_OWN, standingOf } from './find-session.ts';
 
-const PAGE_DOCS = 1000;
-
 /**
  * Yields every blob that a session refers to: those that the store was told of, and those in the files themselves,
  * because other programs write lines there. While a file cannot be read, every blob that a line could name stays.
@@ -38,7 +37,7 @@ export function sessionRoots(
   return {
     kind: 'sessions',
     async *roots() {
-      for await (const row of refsPages(engine)) {
+      for await (const row of eachDoc(engine, REFS_PREFIX)) {
         yield* blobsOf(row);
         for (const [sha256, of] of unresolvedOf(row)) files.want(sha256, of);
       }
@@ -65,20 +64,6 @@ export function sessionRoots(
     late: () => files.late(),
     unread: () => files.unread.map(({ id, file, why }) => `session ${id} at ${file}: ${why}`),
   };
-}
-
-async function* refsPages(engine: Engine): AsyncGenerator<DocRow> {
-  let after: string | undefined;
-  for (;;) {
-    const names = await engine.listDocs(REFS_PREFIX, PAGE_DOCS, after);
-    for (const name of names) {
-      // A document that goes meanwhile belonged to a session that was removed.
-      const row = await engine.getDoc(name);
-      if (row !== undefined) yield row;
-    }
-    after = names.at(-1);
-    if (names.length < PAGE_DOCS) return;
-  }
 }
 
 function sessionOf(row: DocRow): string {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { corrupt } from '../../base/errors.ts';
 import type { DocChange } from '../../engine/batch.ts';
+import { eachDoc } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { DocRow } from '../../engine/rows.ts';
@@ -47,8 +48,6 @@ export interface RecordPage {
   readonly cursor?: string;
 }
 
-const PAGE_RECORDS = 500;
-
 /** The list of sessions. */
 export class Registry {
   readonly #engine: Engine;
@@ -94,8 +93,16 @@ export class Registry {
     await this.#engine.commit({ docs });
   }
 
-  list(limit: number, cursor?: string): Promise<RecordPage> {
-    return this.#list(SESSIONS_PREFIX, limit, cursor);
+  async list(limit: number, cursor?: string): Promise<RecordPage> {
+    const after = cursor === undefined ? undefined : SESSIONS_PREFIX + cursor;
+    const names = await this.#engine.listDocs(SESSIONS_PREFIX, limit, after);
+    const records: SessionRecord[] = [];
+    for (const name of names) {
+      const row = await this.#engine.getDoc(name);
+      if (row !== undefined) records.push(parseRecord(row));
+    }
+    const last = names.at(-1)?.slice(SESSIONS_PREFIX.length);
+    return names.length < limit || last === undefined ? { records } : { records, cursor: last };
   }
 
   all(): AsyncGenerator<SessionRecord> {
@@ -107,24 +114,7 @@ export class Registry {
   }
 
   async *#walk(prefix: string): AsyncGenerator<SessionRecord> {
-    let cursor: string | undefined;
-    do {
-      const page = await this.#list(prefix, PAGE_RECORDS, cursor);
-      yield* page.records;
-      cursor = page.cursor;
-    } while (cursor !== undefined);
-  }
-
-  async #list(prefix: string, limit: number, cursor: string | undefined): Promise<RecordPage> {
-    const after = cursor === undefined ? undefined : prefix + cursor;
-    const names = await this.#engine.listDocs(prefix, limit, after);
-    const records: SessionRecord[] = [];
-    for (const name of names) {
-      const row = await this.#engine.getDoc(name);
-      if (row !== undefined) records.push(parseRecord(row));
-    }
-    const last = names.at(-1)?.slice(prefix.length);
-    return names.length < limit || last === undefined ? { records } : { records, cursor: last };
+    for await (const row of eachDoc(this.#engine, prefix)) yield parseRecord(row);
   }
 }
 

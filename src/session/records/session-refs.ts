@@ -2,6 +2,7 @@ import { isQuipuError, corrupt } from '../../base/errors.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
+import { eachName } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { DocRow } from '../../engine/rows.ts';
 import type { BlobToPut } from '../entries/blob-reference.ts';
@@ -50,7 +51,6 @@ export function copyDoc(file: string): string {
 /** Up to this size a blob goes with the commit. Larger blobs are put before it, and collections spare young blobs. */
 const COMMIT_BLOB_BYTES = 1_048_576;
 const COMMIT_BYTES = 4 * COMMIT_BLOB_BYTES;
-const LIST_DOCS = 1000;
 
 interface Page {
   readonly version: number;
@@ -112,7 +112,14 @@ export class SessionRefs {
 
   /** The documents to remove with the session. */
   async names(): Promise<string[]> {
-    return listAll(this.#engine, refsPrefix(this.#id));
+    const prefix = refsPrefix(this.#id);
+    const names: string[] = [];
+    for await (const name of eachName((limit, after) =>
+      this.#engine.listDocs(prefix, limit, after),
+    )) {
+      names.push(name);
+    }
+    return names;
   }
 
   async #toNamed(blobs: readonly BlobToPut[]): Promise<Named[]> {
@@ -211,16 +218,6 @@ function planPages(id: string, pages: readonly Page[], wanted: readonly Named[])
 async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   for (let start = 0; start < bytes.length; start += COMMIT_BLOB_BYTES) {
     yield bytes.subarray(start, start + COMMIT_BLOB_BYTES);
-  }
-}
-
-/** Names of all documents with a prefix. */
-export async function listAll(engine: Engine, prefix: string): Promise<string[]> {
-  const names: string[] = [];
-  for (;;) {
-    const page = await engine.listDocs(prefix, LIST_DOCS, names.at(-1));
-    names.push(...page);
-    if (page.length < LIST_DOCS) return names;
   }
 }
 

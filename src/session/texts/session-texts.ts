@@ -1,3 +1,4 @@
+import { eachDoc, eachName } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { TextDocument, TextMarks, TextPage, TextSource } from '../../engine/texts.ts';
@@ -14,7 +15,6 @@ import { entriesAround, loadEntry, readEntries } from './entry-texts.ts';
 
 const LATELY_MS = 600_000;
 const LOOK_AGAIN_MS = 5000;
-const NAMES_AT_ONCE = 500;
 
 /** The disk that sessions of this machine are on. */
 export interface SessionPlace {
@@ -110,16 +110,9 @@ function isHere({ host, root }: SessionPlace, record: SessionRecord): boolean {
 }
 
 async function* allRecords(place: SessionPlace): AsyncGenerator<SessionRecord> {
-  let after: string | undefined;
-  for (;;) {
-    const names = await place.engine.listDocs(SESSIONS_PREFIX, NAMES_AT_ONCE, after);
-    for (const name of names) {
-      const row = await place.engine.getDoc(name);
-      const record = row && parseRecord(row);
-      if (record !== undefined && isHere(place, record)) yield record;
-    }
-    after = names.at(-1);
-    if (names.length < NAMES_AT_ONCE) return;
+  for await (const row of eachDoc(place.engine, SESSIONS_PREFIX)) {
+    const record = parseRecord(row);
+    if (isHere(place, record)) yield record;
   }
 }
 
@@ -141,15 +134,9 @@ async function* forgetOthers(
   marks: TextMarks,
   seen: ReadonlySet<string>,
 ): AsyncGenerator<TextPage> {
-  let after: string | undefined;
-  for (;;) {
-    const known = await marks.list(NAMES_AT_ONCE, after);
-    for (const name of known) {
-      const [id = ''] = name.split('/');
-      if (seen.has(id)) continue;
-      yield { changes: [{ removeThread: name }], marks: [[name, undefined]], done: 0, total: 0 };
-    }
-    after = known.at(-1);
-    if (known.length < NAMES_AT_ONCE) return;
+  for await (const name of eachName((limit, after) => marks.list(limit, after))) {
+    const [id = ''] = name.split('/');
+    if (seen.has(id)) continue;
+    yield { changes: [{ removeThread: name }], marks: [[name, undefined]], done: 0, total: 0 };
   }
 }

@@ -1,6 +1,7 @@
 import { toHash, type Hash } from '../../base/brand.ts';
 import { invalid, corrupt, type QuipuError } from '../../base/errors.ts';
 import { checkLine, kindOf } from '../../base/text.ts';
+import { eachName } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { NAME_CHARS_MAX } from './limits.ts';
 import type { ThreadId } from './workflows-home.ts';
@@ -96,12 +97,10 @@ export function unreadable(name: string, problem: string, cause?: unknown): Quip
   return corrupt(name, message, { cause });
 }
 
-const NAMES_AT_ONCE = 1000;
-
 /** Yields every bundle that ever had a thread: its index stays when it is empty. */
 export async function* eachBundle(engine: Engine): AsyncGenerator<Hash, void, undefined> {
-  for await (const name of eachName((after) =>
-    engine.listDocs(BUNDLES_PREFIX, NAMES_AT_ONCE, after),
+  for await (const name of eachName((limit, after) =>
+    engine.listDocs(BUNDLES_PREFIX, limit, after),
   )) {
     const bundle = bundleOfIndex(name);
     if (bundle !== undefined) yield bundle;
@@ -110,8 +109,8 @@ export async function* eachBundle(engine: Engine): AsyncGenerator<Hash, void, un
 
 /** Yields every thread, under way or finished. */
 export async function* eachNote(engine: Engine): AsyncGenerator<string, void, undefined> {
-  for await (const name of eachName((after) =>
-    engine.listDocs(NOTES_PREFIX, NAMES_AT_ONCE, after),
+  for await (const name of eachName((limit, after) =>
+    engine.listDocs(NOTES_PREFIX, limit, after),
   )) {
     const thread = threadOfNote(name);
     if (thread !== undefined) yield thread;
@@ -120,17 +119,5 @@ export async function* eachNote(engine: Engine): AsyncGenerator<string, void, un
 
 /** Yields the logs of finished threads of a bundle, oldest day first. */
 export function eachHistory(engine: Engine, bundle: Hash): AsyncGenerator<string, void, undefined> {
-  return eachName((after) => engine.listLogs(historyPrefix(bundle), NAMES_AT_ONCE, after));
-}
-
-async function* eachName(
-  page: (after: string | undefined) => Promise<readonly string[]>,
-): AsyncGenerator<string, void, undefined> {
-  let after: string | undefined;
-  for (;;) {
-    const names = await page(after);
-    yield* names;
-    after = names.at(-1);
-    if (after === undefined || names.length < NAMES_AT_ONCE) return;
-  }
+  return eachName((limit, after) => engine.listLogs(historyPrefix(bundle), limit, after));
 }
