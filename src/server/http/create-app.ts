@@ -181,6 +181,7 @@ async function carryOut(
     query: checkInput(route.query, queryOf(context), 'query'),
     body: await readInput(route, request),
     request,
+    ...service.served,
   };
   incoming.socket.setTimeout(isStreamedIn(route, request) ? service.limits.stallMs : 0);
   const run = (): Promise<Reply> | Reply => route.run(exchange);

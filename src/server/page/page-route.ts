@@ -47,7 +47,7 @@ export function pageRoute(read: () => PageFiles | undefined = readPageFiles): Ro
     needs: 'nobody',
     // The page reads the query itself.
     query: z.looseObject({}),
-    answer: { status: 200, what: 'The page', type: 'text/html' },
+    answer: { what: 'The page', type: 'text/html' },
     run({ request }) {
       const [path = '/'] = (request.incoming.url ?? '/').split('?');
       const reply = isPagePath(path)

@@ -43,7 +43,6 @@ export const cxdbContextRoutes: readonly Route[] = [
     path: '/v1/contexts/search',
     name: 'searchContexts',
     summary: 'Contexts by a query of cxdb, newest first',
-    needs: 'read',
     query: z.object({ q: z.string().optional(), limit: lenientCount(LIMIT_MAX, LIMIT_MAX) }),
     answer: {
       what: 'What was found; 400 with `position` when the query is wrong',
@@ -57,7 +56,6 @@ export const cxdbContextRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/provenance',
     name: 'getProvenance',
     summary: 'Where a context comes from, as its first turn says',
-    needs: 'read',
     params,
     query: z.object({}),
     answer: {
@@ -65,9 +63,9 @@ export const cxdbContextRoutes: readonly Route[] = [
       json: z.strictObject({ context_id: z.string(), provenance: z.looseObject({}).nullable() }),
       example: { context_id: '1', provenance: { service_name: 'worker' } },
     },
-    async run({ params: { id }, request }) {
-      const { facts } = await describe(request.service.served.engine, id);
-      return jsonReply({ context_id: String(id), provenance: facts.provenance ?? null });
+    async give({ params: { id }, engine }) {
+      const { facts } = await describe(engine, id);
+      return { context_id: String(id), provenance: facts.provenance ?? null };
     },
   }),
   defineRoute({
@@ -75,7 +73,6 @@ export const cxdbContextRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/children',
     name: 'listChildren',
     summary: 'Contexts whose first turn names this one as the parent',
-    needs: 'read',
     params,
     query: z.object({
       recursive: lenientFlag(false),
@@ -88,14 +85,13 @@ export const cxdbContextRoutes: readonly Route[] = [
       json: z.looseObject({ context_id: z.string(), children: z.array(oneContext) }),
       example: { context_id: '1', recursive: false, count: 0, children: [] },
     },
-    async run({ params: { id }, query, request }) {
-      const { engine } = request.service.served;
+    async give({ params: { id }, query, request, engine }) {
       await describe(engine, id);
       const family = new Family((await scan(request)).found);
       const ids = query.recursive ? family.below(id) : family.childrenOf(id);
       const children = ids.slice(0, query.limit).map((child) => toJson(child, query, family));
       const { recursive } = query;
-      return jsonReply({ context_id: String(id), recursive, count: children.length, children });
+      return { context_id: String(id), recursive, count: children.length, children };
     },
   }),
 ];
@@ -107,7 +103,6 @@ export const contextFaces: readonly Route[] = [
     path: '/v1/contexts',
     name: 'listCxdbContexts',
     summary: 'Contexts in the words of cxdb, most recently used first',
-    needs: 'read',
     query: z.object({
       limit: lenientCount(100, LIMIT_MAX),
       tag: z.string().optional(),
@@ -115,7 +110,7 @@ export const contextFaces: readonly Route[] = [
       include_lineage: lenientFlag(false),
     }),
     answer: { what: 'A list', json: z.looseObject({ contexts: z.array(oneContext) }) },
-    async run({ query, request }) {
+    async give({ query, request }) {
       const { limit, tag } = query;
       const isWanted = ({ facts }: DescribedContext): boolean =>
         tag === undefined || facts.tag === tag;
@@ -126,14 +121,14 @@ export const contextFaces: readonly Route[] = [
       const chosen = found.filter(isWanted).slice(0, limit);
       const contexts = chosen.map((one) => toJson(one, query, family));
       const tags = [...new Set(chosen.flatMap(({ row, facts }) => tagIfLive(row, facts.tag)))];
-      return jsonReply({
+      return {
         contexts,
         count: contexts.length,
         total,
         // Connections are no sessions here: a context is live while a turn is being written into it.
         active_sessions: [],
         active_tags: tags,
-      });
+      };
     },
   }),
   defineRoute({
@@ -141,14 +136,13 @@ export const contextFaces: readonly Route[] = [
     path: '/v1/contexts/:id',
     name: 'getCxdbContext',
     summary: 'A context in the words of cxdb',
-    needs: 'read',
     params,
     query: z.object({ include_provenance: lenientFlag(true), include_lineage: lenientFlag(true) }),
     answer: { what: 'The context', json: oneContext },
-    async run({ params: { id }, query, request }) {
-      const found = await describe(request.service.served.engine, id);
+    async give({ params: { id }, query, request, engine }) {
+      const found = await describe(engine, id);
       const others = query.include_lineage ? (await scan(request)).found : [];
-      return jsonReply(toJson(found, query, new Family(others)));
+      return toJson(found, query, new Family(others));
     },
   }),
 ];

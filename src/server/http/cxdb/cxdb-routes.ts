@@ -27,8 +27,8 @@ const healthRoute = defineRoute({
   summary: 'Whether the server takes requests',
   needs: 'nobody',
   answer: { what: 'ok', type: 'text/plain' },
-  async run({ request }) {
-    await request.service.served.engine.tips();
+  async run({ engine }) {
+    await engine.tips();
     return { type: 'text/plain', body: 'ok' };
   },
 });

@@ -42,12 +42,10 @@ export const fsRoutes: readonly Route[] = [
     path: '/v1/turns/:id/fs',
     name: 'listSnapshot',
     summary: 'A folder of the file system at a turn: its own root, or the nearest one before it',
-    needs: 'read',
     params: z.strictObject({ id: turnId }),
     query: z.object({ path: z.string().optional().describe('Default: the root') }),
     answer: { what: 'The files and folders in it', json: listing, example: EXAMPLE },
-    async run({ params: { id }, query: { path = '' }, request }) {
-      const { engine } = request.service.served;
+    async give({ params: { id }, query: { path = '' }, request, engine }) {
       const root = await inheritedRoot(request, id);
       const folder = await findEntry(engine, root, toParts(path));
       return list({ engine, id, root, path }, folder);
@@ -58,19 +56,17 @@ export const fsRoutes: readonly Route[] = [
     path: '/v1/turns/:id/fs/:path{.+}',
     name: 'readSnapshot',
     summary: 'A file of the file system at a turn, the target of a link, or a folder as a list',
-    needs: 'read',
     params: z.strictObject({ id: turnId, path: z.string() }),
     query: format,
     answer: {
       what: 'The bytes; `X-Fs-Hash` and `X-Fs-Mode` tell more',
       type: 'application/octet-stream',
     },
-    async run({ params: { id, path }, query, request }) {
-      const { engine } = request.service.served;
+    async run({ params: { id, path }, query, request, engine }) {
       const root = await inheritedRoot(request, id);
       const entry = await findEntry(engine, root, toParts(path));
       if (entry === undefined || entry.kind === 'dir')
-        return list({ engine, id, root, path }, entry);
+        return jsonReply(await list({ engine, id, root, path }, entry));
       const stat = await engine.statBlob(entry.hash);
       if (stat === undefined) throw gone(entry.hash);
       if (query.format === 'json') return inJson({ engine, id, path }, entry, stat.size);
@@ -122,17 +118,12 @@ interface Place {
 async function list(
   { engine, id, root, path }: Place & { readonly root: Hash },
   folder: TreeEntry | undefined,
-): Promise<Reply> {
+): Promise<object> {
   if (folder !== undefined && folder.kind !== 'dir') {
     throw new QuipuError('INVALID', `${folder.name} is not a folder`, { what: 'path' });
   }
   const entries = await readTree(engine, folder?.hash ?? root);
-  return jsonReply({
-    turn_id: String(id),
-    path,
-    fs_root_hash: root,
-    entries: entries.map(toJson),
-  });
+  return { turn_id: String(id), path, fs_root_hash: root, entries: entries.map(toJson) };
 }
 
 async function inJson({ engine, id, path }: Place, entry: TreeEntry, size: number): Promise<Reply> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { EngineStats } from '../../../engine/engine.ts';
 import type { Flow } from '../../metrics/recent-requests.ts';
 import type { HttpService } from '../exchange/http-service.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { lenientCount } from './face.ts';
 import { readRegistry } from './type-registry.ts';
@@ -27,7 +27,6 @@ export const cxdbMetricsRoutes: readonly Route[] = [
     path: '/v1/metrics',
     name: 'cxdbMetrics',
     summary: 'Figures of the server and the store as JSON, in the words of cxdb',
-    needs: 'read',
     query: z.object({}),
     answer: {
       what: 'Objects, bytes, memory, rates, times and errors',
@@ -38,11 +37,10 @@ export const cxdbMetricsRoutes: readonly Route[] = [
         objects: { contexts_total: 1, turns_total: 2, blobs_total: 2 },
       },
     },
-    async run({ request: { service } }) {
-      const { engine } = service.served;
+    async give({ request: { service }, engine }) {
       const [stats, registry] = await Promise.all([engine.stats(), readRegistry(engine)]);
       const failures = service.metrics.recent.failureCounts();
-      return jsonReply({
+      return {
         ts: new Date().toISOString(),
         uptime_seconds: process.uptime(),
         memory: memoryOf(service),
@@ -62,7 +60,7 @@ export const cxdbMetricsRoutes: readonly Route[] = [
           total: Object.values(failures).reduce((sum, count) => sum + count, 0),
           by_type: failures,
         },
-      });
+      };
     },
   }),
   defineRoute({
@@ -70,7 +68,6 @@ export const cxdbMetricsRoutes: readonly Route[] = [
     path: '/v1/errors',
     name: 'cxdbErrors',
     summary: 'Requests that failed lately, newest first, in the words of cxdb',
-    needs: 'read',
     query: z.object({ limit: lenientCount(50, ERRORS_MAX) }),
     answer: {
       what: 'Paths without their queries',
@@ -87,7 +84,7 @@ export const cxdbMetricsRoutes: readonly Route[] = [
         ],
       },
     },
-    run({ query: { limit }, request }) {
+    give({ query: { limit }, request }) {
       const errors = request.service.metrics.recent.failures(limit).map((one) => ({
         timestamp_ms: one.atMs,
         kind: one.protocol,
@@ -95,7 +92,7 @@ export const cxdbMetricsRoutes: readonly Route[] = [
         message: one.message,
         ...(one.path !== undefined && { path: one.path }),
       }));
-      return jsonReply({ errors });
+      return { errors };
     },
   }),
 ];

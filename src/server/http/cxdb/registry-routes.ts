@@ -19,7 +19,6 @@ export const registryRoutes: readonly Route[] = [
     path: '/v1/registry/bundles/:bundle{.+}',
     name: 'putTypeBundle',
     summary: 'Publish types: names and kinds of the numbered fields of payloads',
-    needs: 'write',
     params: bundleParams,
     query: z.object({}),
     body: { bytes: 'A bundle as JSON of at most 1 MiB. The id in it counts, not that of the path' },
@@ -29,10 +28,10 @@ export const registryRoutes: readonly Route[] = [
       json: z.strictObject({ bundle_id: z.string() }),
       example: { bundle_id: '2025-01-30T10:00:00Z#abc123' },
     },
-    async run({ request }) {
+    async run({ request, engine }) {
       const text = decodeUtf8(await readBody(request, BUNDLE_BYTES_MAX));
       const bundle = parseJson(Buffer.from(text));
-      const isNew = await putBundle(request.service.served.engine, text, bundle);
+      const isNew = await putBundle(engine, text, bundle);
       if (!isNew) return { status: 204 };
       return jsonReply({ bundle_id: (bundle as { bundle_id: string }).bundle_id });
     },
@@ -42,7 +41,6 @@ export const registryRoutes: readonly Route[] = [
     path: '/v1/registry/bundles/:bundle{.+}',
     name: 'getTypeBundle',
     summary: 'A bundle, byte for byte as it was published',
-    needs: 'read',
     headers: { 'If-None-Match': 'The ETag of a bundle that the client has: 304' },
     params: bundleParams,
     query: z.object({}),
@@ -51,8 +49,8 @@ export const registryRoutes: readonly Route[] = [
       json: z.looseObject({ registry_version: z.number(), bundle_id: z.string() }),
       example: { registry_version: 1, bundle_id: '2025-01-30T10:00:00Z#abc123', types: {} },
     },
-    async run({ params: { bundle: id }, request }) {
-      const text = await readBundle(request.service.served.engine, id);
+    async run({ params: { bundle: id }, request, engine }) {
+      const text = await readBundle(engine, id);
       if (text === undefined) throw missing('bundle', id);
       const headers = { ETag: `"${hashText(text)}"`, 'Cache-Control': 'private, max-age=31536000' };
       if (request.header('if-none-match') === headers.ETag) return { status: 304, headers };
@@ -64,7 +62,6 @@ export const registryRoutes: readonly Route[] = [
     path: '/v1/registry/types',
     name: 'listTypes',
     summary: 'Types with their latest versions, by name',
-    needs: 'read',
     query: z.object({}),
     answer: {
       what: 'The types',
@@ -79,15 +76,15 @@ export const registryRoutes: readonly Route[] = [
       }),
       example: { types: [{ type_id: 'com.example.Message', latest_version: 2, bundle_id: 'b' }] },
     },
-    async run({ request }) {
-      const { latest } = await readRegistry(request.service.served.engine);
+    async give({ engine }) {
+      const { latest } = await readRegistry(engine);
       const types = [...latest].map(([type, { version, bundle }]) => ({
         type_id: type,
         latest_version: version,
         bundle_id: bundle,
       }));
       types.sort((a, b) => (a.type_id < b.type_id ? -1 : 1));
-      return jsonReply({ types });
+      return { types };
     },
   }),
   defineRoute({
@@ -95,7 +92,6 @@ export const registryRoutes: readonly Route[] = [
     path: '/v1/registry/types/:type/versions/:version',
     name: 'getType',
     summary: 'The fields of one version of a type',
-    needs: 'read',
     params: z.strictObject({ type: z.string(), version: z.string() }),
     query: z.object({}),
     answer: {
@@ -103,11 +99,11 @@ export const registryRoutes: readonly Route[] = [
       json: z.looseObject({ type_id: z.string(), type_version: z.int(), fields }),
       example: { type_id: 'com.example.Message', type_version: 1, fields: { 1: EXAMPLE_FIELD } },
     },
-    async run({ params: { type, version }, request }) {
-      const { types } = await readRegistry(request.service.served.engine);
+    async give({ params: { type, version }, engine }) {
+      const { types } = await readRegistry(engine);
       const spec = /^\d{1,9}$/.test(version) ? types.get(type)?.get(Number(version)) : undefined;
       if (spec === undefined) throw missing('type version', `${type} ${version}`.slice(0, 200));
-      return jsonReply(toJson(type, spec));
+      return toJson(type, spec);
     },
   }),
   defineRoute({
@@ -115,18 +111,18 @@ export const registryRoutes: readonly Route[] = [
     path: '/v1/registry/renderers',
     name: 'listRenderers',
     summary: 'The renderers that types name, each of its latest version',
-    needs: 'read',
     query: z.object({}),
     answer: {
       what: 'Renderers by type. This server loads none of them',
       json: z.strictObject({ renderers: z.record(z.string(), z.looseObject({})) }),
       example: { renderers: { 'com.example.Message': { esm_url: 'builtin:Message' } } },
     },
-    async run({ request }) {
-      const { latest } = await readRegistry(request.service.served.engine);
+    async give({ engine }) {
+      const { latest } = await readRegistry(engine);
       const shown = [...latest].map(([type, { renderer }]) => [type, renderer]);
-      const renderers = Object.fromEntries(shown.filter(([, one]) => one !== undefined)) as object;
-      return jsonReply({ renderers });
+      return {
+        renderers: Object.fromEntries(shown.filter(([, one]) => one !== undefined)) as object,
+      };
     },
   }),
 ];

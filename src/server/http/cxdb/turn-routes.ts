@@ -62,12 +62,10 @@ export const turnFaces: readonly Route[] = [
     path: '/v1/contexts/:id/turns',
     name: 'listCxdbTurns',
     summary: 'Turns in the words of cxdb: typed, raw, or both',
-    needs: 'read',
     params: z.strictObject({ id: contextId }),
     query: turnsQuery,
     answer: { what: 'A page', json: z.looseObject({ turns: z.array(z.looseObject({})) }) },
-    async run({ params: { id }, query, request }) {
-      const { engine } = request.service.served;
+    async run({ params: { id }, query, engine }) {
       const head = await mustGetHead(engine, id);
       const rows = await rowsOf(engine, head, query);
       const views = keepNewest(await viewTurns(engine, rows, 'latest'), PAGE_BYTES);

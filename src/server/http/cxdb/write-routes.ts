@@ -53,45 +53,53 @@ const params = z.strictObject({ id: contextId });
 const TAG_HEADER = { 'X-CXDB-Client-Tag': 'Kept with the context, for `tag` in queries' };
 
 const create = {
-  summary: 'Create a context in the words of cxdb',
-  needs: 'write',
   headers: TAG_HEADER,
   query: z.object({}),
-  body: { json: createBody, optional: true, example: { base_turn_id: '0' } },
   answer: { status: 201, what: 'The new context', json: headJson, example: EXAMPLE_HEAD },
 } as const;
 
-const append = {
-  summary: 'Append a turn in the words of cxdb; its payload becomes MessagePack',
-  needs: 'write',
-  params,
-  query: z.object({}),
-  body: {
-    json: appendBody,
-    example: { type_id: 'com.example.Message', type_version: 1, data: { text: 'hi' } },
-  },
-  answer: {
-    status: 201,
-    what: 'The turn',
-    json: z.strictObject({
-      context_id: z.string(),
-      turn_id: z.string(),
-      depth: z.int(),
-      content_hash: z.string(),
-    }),
-    example: { context_id: '1', turn_id: '1', depth: 0, content_hash: 'ab' },
-  },
-} as const;
+function createAt(path: string): Route {
+  return defineRoute({
+    ...create,
+    method: 'post',
+    path,
+    name: 'createCxdbContext',
+    summary: 'Create a context in the words of cxdb',
+    body: { json: createBody, optional: true, example: { base_turn_id: '0' } },
+    run: ({ body, request }) => createContext(body, request),
+  });
+}
+
+function appendAt(path: string): Route {
+  return defineRoute({
+    method: 'post',
+    path,
+    name: 'appendCxdbTurn',
+    summary: 'Append a turn in the words of cxdb; its payload becomes MessagePack',
+    params,
+    query: z.object({}),
+    body: {
+      json: appendBody,
+      example: { type_id: 'com.example.Message', type_version: 1, data: { text: 'hi' } },
+    },
+    answer: {
+      status: 201,
+      what: 'The turn',
+      json: z.strictObject({
+        context_id: z.string(),
+        turn_id: z.string(),
+        depth: z.int(),
+        content_hash: z.string(),
+      }),
+      example: { context_id: '1', turn_id: '1', depth: 0, content_hash: 'ab' },
+    },
+    run: ({ params: { id }, body, request }) => appendTurn(id, body, request),
+  });
+}
 
 /** Routes on paths of cxdb alone. */
 export const cxdbWriteRoutes: readonly Route[] = [
-  defineRoute({
-    ...create,
-    method: 'post',
-    path: '/v1/contexts/create',
-    name: 'createCxdbContext',
-    run: ({ body, request }) => createContext(body, request),
-  }),
+  createAt('/v1/contexts/create'),
   defineRoute({
     ...create,
     method: 'post',
@@ -101,19 +109,12 @@ export const cxdbWriteRoutes: readonly Route[] = [
     body: { json: forkBody, example: { base_turn_id: '2' } },
     run: ({ body, request }) => createContext(body, request),
   }),
-  defineRoute({
-    ...append,
-    method: 'post',
-    path: '/v1/contexts/:id/append',
-    name: 'appendCxdbTurn',
-    run: ({ params: { id }, body, request }) => appendTurn(id, body, request),
-  }),
+  appendAt('/v1/contexts/:id/append'),
   defineRoute({
     method: 'post',
     path: '/v1/contexts/:id/append-batch',
     name: 'appendCxdbTurns',
     summary: 'Append turns in the words of cxdb, all or none',
-    needs: 'write',
     params,
     query: z.object({}),
     body: {
@@ -142,20 +143,8 @@ export const cxdbWriteRoutes: readonly Route[] = [
 
 /** On paths that are also ours, for requests in cxdb's words. */
 export const writeFaces: readonly Route[] = [
-  defineRoute({
-    ...create,
-    method: 'post',
-    path: '/v1/contexts',
-    name: 'createCxdbContext',
-    run: ({ body, request }) => createContext(body, request),
-  }),
-  defineRoute({
-    ...append,
-    method: 'post',
-    path: '/v1/contexts/:id/turns',
-    name: 'appendCxdbTurn',
-    run: ({ params: { id }, body, request }) => appendTurn(id, body, request),
-  }),
+  createAt('/v1/contexts'),
+  appendAt('/v1/contexts/:id/turns'),
 ];
 
 async function createContext(

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Identity, Needed } from '../../access/access.ts';
+import type { Served } from '../../calls/call-handler.ts';
 import type { HttpService } from './http-service.ts';
 import type { RequestRoom } from './request-room.ts';
 
@@ -48,13 +49,22 @@ export interface RouteAnswer {
   readonly example?: unknown;
 }
 
-export interface Exchange<P, Q, B> {
+export interface Exchange<P, Q, B> extends Served {
   readonly params: P;
   readonly query: Q;
   /** Undefined when the body is bytes; `request.incoming` has them. */
   readonly body: B;
   readonly request: HttpRequest;
 }
+
+/** Input as the handler gets it: JSON and queries have no undefined, so a field that was not given is absent. */
+export type Checked<T> = T extends string | number | bigint | boolean | null | undefined
+  ? T
+  : T extends readonly (infer Item)[]
+    ? Checked<Item>[]
+    : T extends object
+      ? { [K in keyof T]: Checked<Exclude<T[K], undefined>> }
+      : T;
 
 interface RouteWords {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -70,16 +80,26 @@ interface RouteWords {
   readonly answer: RouteAnswer;
 }
 
-export interface RouteGiven<
-  P extends InputObject,
-  Q extends InputObject,
-  B extends z.ZodType,
-> extends RouteWords {
+type ExchangeOf<P extends InputObject, Q extends InputObject, B extends z.ZodType> = Exchange<
+  Checked<z.output<P>>,
+  Checked<z.output<Q>>,
+  Checked<z.output<B>>
+>;
+
+export type RouteGiven<P extends InputObject, Q extends InputObject, B extends z.ZodType> = Omit<
+  RouteWords,
+  'needs'
+> & {
+  /** Default: `read` for a GET, `write` for everything else. */
+  readonly needs?: RouteWords['needs'];
   readonly params?: P;
   readonly query?: Q;
   readonly body?: RouteBody<B>;
-  run(exchange: Exchange<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;
-}
+} & (
+    | { run(exchange: ExchangeOf<P, Q, B>): Promise<Reply> | Reply }
+    /** Makes the value that the answer has as JSON, or none for an answer without a body. */
+    | { give(exchange: ExchangeOf<P, Q, B>): unknown }
+  );
 
 /** A route among others. */
 export interface Route extends RouteWords {
@@ -97,15 +117,18 @@ export function defineRoute<
   Q extends InputObject = Nothing,
   B extends z.ZodType = z.ZodUndefined,
 >(given: RouteGiven<P, Q, B>): Route {
-  const { params = NOTHING, query = NOTHING, body } = given;
+  const { params = NOTHING, query = NOTHING, body, method, answer } = given;
   return {
+    needs: method === 'get' ? 'read' : 'write',
     ...given,
     params,
     query,
     body,
     async run(exchange) {
-      const reply = await given.run(exchange as Exchange<z.output<P>, z.output<Q>, z.output<B>>);
-      return { status: given.answer.status ?? 200, ...reply };
+      const checked = exchange as ExchangeOf<P, Q, B>;
+      const reply =
+        'run' in given ? await given.run(checked) : jsonReply(await given.give(checked));
+      return { status: answer.status ?? 200, ...reply };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
 import type { BlobDetails } from '../../../store/blobs.ts';
-import { given, isKnown } from '../exchange/conditions.ts';
+import { isKnown } from '../exchange/conditions.ts';
 import { readUpload } from '../exchange/read-body.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
@@ -16,7 +16,6 @@ export const blobRoutes: readonly Route[] = [
     path: '/v1/blobs',
     name: 'listBlobs',
     summary: 'Hashes of blobs, in their order',
-    needs: 'read',
     query: z.strictObject({
       prefix: z.string().optional().describe('Only hashes that begin with these hex digits'),
       limit: count.optional().describe('Default 50, at most 10,000'),
@@ -27,9 +26,7 @@ export const blobRoutes: readonly Route[] = [
       json: z.strictObject({ items: z.array(z.string()), cursor: z.string().optional() }),
       example: { items: [HASH] },
     },
-    async run({ query, request }) {
-      return jsonReply(await request.service.served.store.blobs.list(given(query)));
-    },
+    give: ({ query, store }) => store.blobs.list(query),
   }),
 
   defineRoute({
@@ -37,13 +34,11 @@ export const blobRoutes: readonly Route[] = [
     path: '/v1/blobs',
     name: 'putBlob',
     summary: 'Store bytes of any length by their content; the body is stored as it comes in',
-    needs: 'write',
     query: z.strictObject({ sha256: flag.optional().describe('Also find it by its SHA-256') }),
     body: { bytes: 'The bytes' },
     answer: { status: 201, what: 'Durable when it comes', json: blobJson, example: EXAMPLE_BLOB },
-    async run({ query: { sha256 = false }, request }) {
-      const { blobs } = request.service.served.store;
-      const info = await blobs.put(readUpload(request), { sha256 });
+    async run({ query: { sha256 = false }, request, store }) {
+      const info = await store.blobs.put(readUpload(request), { sha256 });
       const status = info.existed ? 200 : 201;
       return jsonReply(info, { status, headers: { Location: `/v1/blobs/${info.hash}` } });
     },
@@ -54,15 +49,14 @@ export const blobRoutes: readonly Route[] = [
     path: '/v1/blobs/:ref',
     name: 'getBlob',
     summary: 'The bytes of a blob, whole or a range; HEAD gives its size',
-    needs: 'read',
     headers: {
       Range: 'One range of bytes',
       'If-None-Match': 'The ETag of a blob that the client has: 304',
     },
     params: z.strictObject({ ref: blobRef }),
     answer: { what: 'The bytes', type: 'application/octet-stream' },
-    async run({ params: { ref }, request }) {
-      const details = await request.service.served.store.blobs.stat(ref);
+    async run({ params: { ref }, request, store }) {
+      const details = await store.blobs.stat(ref);
       if (details === undefined) {
         throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
       }

@@ -7,9 +7,7 @@ import type { ContextRow } from '../../../engine/rows.ts';
 import { activityOf } from '../../browse/activity.ts';
 import { branchTree } from '../../browse/branch-tree.ts';
 import { THREAD_KINDS, parsePlace } from '../../browse/recent-threads.ts';
-import type { ThreadQuery } from '../../browse/recent-threads.ts';
-import { given } from '../exchange/conditions.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
 import { contextId, count } from '../exchange/schemas.ts';
 
@@ -58,9 +56,7 @@ export const browseRoutes: readonly Route[] = [
     path: '/v1/me',
     name: 'whoAmI',
     summary: 'Who the caller is to this server, and what it may do',
-    needs: 'read',
     answer: {
-      status: 200,
       what: 'The caller',
       json: z.strictObject({
         name: z.string(),
@@ -70,10 +66,10 @@ export const browseRoutes: readonly Route[] = [
       }),
       example: { name: 'anyone', scope: 'admin', store: 'agents', storeId: '9f31c0e47a5b2d10' },
     },
-    run({ request: { identity, service } }) {
+    give({ request: { identity, service } }) {
       const { name, scope } = identity;
       const { storeName } = service;
-      return jsonReply({ name, scope, store: basename(storeName), storeId: storeIdOf(storeName) });
+      return { name, scope, store: basename(storeName), storeId: storeIdOf(storeName) };
     },
   }),
 
@@ -82,14 +78,12 @@ export const browseRoutes: readonly Route[] = [
     path: '/v1/threads',
     name: 'listAll',
     summary: 'Everything in the store, newest first: contexts, chats, workflows, sessions, queues',
-    needs: 'read',
     query: z.strictObject({
       kind: z.enum(THREAD_KINDS).optional().describe('Only threads of this kind'),
       limit: count.optional().describe(`Default ${LIMIT_DEFAULT}, at most ${LIMIT_MAX}`),
       cursor: z.string().max(2048).optional().describe('From the page before'),
     }),
     answer: {
-      status: 200,
       what: 'A page; `cursor` is there when more follow',
       json: z.strictObject({ items: z.array(summary), cursor: z.string().optional() }),
       example: {
@@ -98,7 +92,7 @@ export const browseRoutes: readonly Route[] = [
         ],
       },
     },
-    async run({ query, request }) {
+    give({ query, request }) {
       const { limit = LIMIT_DEFAULT, cursor } = query;
       if (limit < 1 || limit > LIMIT_MAX) throw invalid('limit', `must be from 1 to ${LIMIT_MAX}`);
       try {
@@ -106,8 +100,7 @@ export const browseRoutes: readonly Route[] = [
       } catch {
         throw invalid('cursor', 'is not a cursor of an earlier page; start again without it');
       }
-      const asked = { ...given(query), limit } as ThreadQuery;
-      return jsonReply(await request.service.recent.list(asked));
+      return request.service.recent.list({ ...query, limit });
     },
   }),
 
@@ -116,10 +109,8 @@ export const browseRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/tree',
     name: 'getTree',
     summary: 'All branches of the tree that a context leads into, as a skeleton of forks and heads',
-    needs: 'read',
     params: z.strictObject({ id: contextId }),
     answer: {
-      status: 200,
       what: 'The nodes are roots, forks and heads; a branch is a context, the oldest first',
       json: z.strictObject({
         branches: z.array(branch),
@@ -133,7 +124,7 @@ export const browseRoutes: readonly Route[] = [
       }),
       example: { branches: [], nodes: [], turns: 0, more: false },
     },
-    run: async ({ params: { id }, request }) => jsonReply(await readTree(id, request)),
+    give: ({ params: { id }, request }) => readTree(id, request),
   }),
 
   defineRoute({
@@ -141,21 +132,19 @@ export const browseRoutes: readonly Route[] = [
     path: '/v1/activity',
     name: 'getActivity',
     summary: 'Turns appended per day, UTC',
-    needs: 'read',
     query: z.strictObject({
       days: count.optional().describe(`Days up to today. Default 365, at most ${DAYS_MAX}`),
     }),
     answer: {
-      status: 200,
       what: 'Days with turns, oldest first',
       json: z.strictObject({
         days: z.array(z.strictObject({ day: z.string(), turns: z.int() })),
       }),
       example: { days: [{ day: '2026-11-18', turns: 42 }] },
     },
-    async run({ query: { days = 365 }, request }) {
+    async give({ query: { days = 365 }, engine }) {
       if (days < 1 || days > DAYS_MAX) throw invalid('days', `must be from 1 to ${DAYS_MAX}`);
-      return jsonReply({ days: await activityOf(request.service.served.engine, days, Date.now()) });
+      return { days: await activityOf(engine, days, Date.now()) };
     },
   }),
 ];

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
 import type { Chat } from '../../../chat/handle/chats.ts';
-import type { ChatEvent, NewEvent } from '../../../chat/events/event.ts';
+import type { ChatEvent } from '../../../chat/events/event.ts';
 import { refOf } from '../../../chat/events/payloads.ts';
-import type { Answer, Question } from '../../../chat/events/payloads.ts';
+import type { Question } from '../../../chat/events/payloads.ts';
 import { LINE_PAYLOAD_BYTES } from '../../../chat/events/limits.ts';
 import { loadEvent } from '../../../chat/messages/find-messages.ts';
 import {
@@ -15,10 +15,9 @@ import {
   problemJson,
   questionBody,
 } from './chat-schemas.ts';
-import { given } from '../exchange/conditions.ts';
 import { encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
 
@@ -36,7 +35,6 @@ export const chatEventRoutes: readonly Route[] = [
     path: '/v1/chats/:id/log',
     name: 'readChatLog',
     summary: 'The events of a chat, without what was redacted',
-    needs: 'read',
     params,
     query: z.strictObject({
       after: count.optional().describe('Begin after this event'),
@@ -51,10 +49,7 @@ export const chatEventRoutes: readonly Route[] = [
       }),
       example: { events: [EXAMPLE_EVENT], problems: [] },
     },
-    async run({ params: { id }, query, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.events(given(query)));
-    },
+    give: async ({ params: { id }, query, store }) => (await store.chats.open(id)).events(query),
   }),
 
   defineRoute({
@@ -62,7 +57,6 @@ export const chatEventRoutes: readonly Route[] = [
     path: '/v1/chats/:id/log',
     name: 'appendChatEvents',
     summary: 'Append events of any type, all or none',
-    needs: 'write',
     params,
     query: z.strictObject({ expectedSeq: count.optional().describe('The last event, else 409') }),
     body: {
@@ -75,10 +69,9 @@ export const chatEventRoutes: readonly Route[] = [
       json: z.strictObject({ events: z.array(eventJson) }),
       example: { events: [EXAMPLE_EVENT] },
     },
-    async run({ params: { id }, query, body, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      const events = await chat.append(body.events as NewEvent[], given(query));
-      return jsonReply({ events });
+    async give({ params: { id }, query, body, store }) {
+      const chat = await store.chats.open(id);
+      return { events: await chat.append(body.events, query) };
     },
   }),
 
@@ -87,7 +80,6 @@ export const chatEventRoutes: readonly Route[] = [
     path: '/v1/chats/:id/events',
     name: 'followChat',
     summary: 'The events of a chat, those there and those to come, as server-sent events',
-    needs: 'read',
     headers: { 'Last-Event-ID': 'Go on after that event, also across a restart of the server' },
     params,
     query: z.strictObject({ after: z.string().optional().describe('As Last-Event-ID') }),
@@ -95,9 +87,9 @@ export const chatEventRoutes: readonly Route[] = [
       what: 'Each has the name of its type; `end` when the chat is removed or archived',
       type: 'text/event-stream',
     },
-    async run({ params: { id }, query, request }) {
+    async run({ params: { id }, query, request, store }) {
       const after = toSeq(resumeAt(request, query.after));
-      const chat = await request.service.served.store.chats.open(id);
+      const chat = await store.chats.open(id);
       return eventReply(followed(chat, after, request), request);
     },
   }),
@@ -107,22 +99,18 @@ export const chatEventRoutes: readonly Route[] = [
     path: '/v1/chats/:id/clarifications',
     name: 'listQuestions',
     summary: 'Batches of questions with their answers, open and closed',
-    needs: 'read',
     params,
     query: z.strictObject({
       before: count.optional().describe('Only batches before this event'),
       limit: count.optional().describe('Default 50, at most 1,000'),
     }),
     answer: {
-      status: 200,
       what: 'A page; `before` leads to the one before it',
       json: z.strictObject({ batches: z.array(batchJson), before: z.int().min(1).optional() }),
       example: { batches: [EXAMPLE_BATCH] },
     },
-    async run({ params: { id }, query, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.clarifications(given(query)));
-    },
+    give: async ({ params: { id }, query, store }) =>
+      (await store.chats.open(id)).clarifications(query),
   }),
 
   defineRoute({
@@ -130,7 +118,6 @@ export const chatEventRoutes: readonly Route[] = [
     path: '/v1/chats/:id/clarifications',
     name: 'askQuestions',
     summary: 'Open a batch of questions',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({
@@ -146,10 +133,9 @@ export const chatEventRoutes: readonly Route[] = [
       json: z.strictObject({ batch: z.string() }),
       example: { batch: '01kaa2w5cw3q7a5h8w6j9n0c1g' },
     },
-    async run({ params: { id }, body: { questions, ...options }, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      const batch = await chat.ask(questions as Question[], given(options));
-      return jsonReply({ batch });
+    async give({ params: { id }, body: { questions, ...options }, store }) {
+      const chat = await store.chats.open(id);
+      return { batch: await chat.ask(questions as Question[], options) };
     },
   }),
 
@@ -158,7 +144,6 @@ export const chatEventRoutes: readonly Route[] = [
     path: '/v1/chats/:id/clarifications/:batch/answer',
     name: 'answerQuestions',
     summary: 'Answer every question of the open batch',
-    needs: 'write',
     params: ofBatch,
     body: {
       json: z.strictObject({
@@ -172,10 +157,8 @@ export const chatEventRoutes: readonly Route[] = [
       example: { answers: [{ question_id: 'q1', value: 'yes' }] },
     },
     answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
-    async run({ params: { id, batch }, body, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.answer(batch, body.answers as Answer[]));
-    },
+    give: async ({ params: { id, batch }, body, store }) =>
+      (await store.chats.open(id)).answer(batch, body.answers),
   }),
 
   defineRoute({
@@ -183,7 +166,6 @@ export const chatEventRoutes: readonly Route[] = [
     path: '/v1/chats/:id/clarifications/:batch/dismiss',
     name: 'dismissQuestions',
     summary: 'Close the open batch without answers',
-    needs: 'write',
     params: ofBatch,
     body: {
       json: z.strictObject({ reason: z.string().optional() }),
@@ -191,10 +173,8 @@ export const chatEventRoutes: readonly Route[] = [
       example: { reason: 'no longer needed' },
     },
     answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
-    async run({ params: { id, batch }, body: { reason }, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.dismiss(batch, reason));
-    },
+    give: async ({ params: { id, batch }, body: { reason }, store }) =>
+      (await store.chats.open(id)).dismiss(batch, reason),
   }),
 ];
 

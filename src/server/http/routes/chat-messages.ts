@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { QuipuError } from '../../../base/errors.ts';
-import type { Chat, MessagePage, NewMessage, RedactOptions } from '../../../chat/handle/chats.ts';
+import type { Chat, MessagePage } from '../../../chat/handle/chats.ts';
 import { assertAllowed } from '../../access/access.ts';
 import {
   EXAMPLE_EVENT,
@@ -10,11 +10,10 @@ import {
   messageJson,
   problemJson,
 } from './chat-schemas.ts';
-import { given } from '../exchange/conditions.ts';
 import { Later, listReply } from '../exchange/list-answer.ts';
 import { readUpload } from '../exchange/read-body.ts';
 import { PART_BYTES } from '../exchange/request-room.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
 
@@ -39,14 +38,12 @@ export const chatRedactionRoutes: readonly Route[] = [
     path: '/v1/chats/:id/messages/:message/redact',
     name: 'redactMessage',
     summary: 'Hide a message for good; with `erase` (scope admin) remove its text from the store',
-    needs: 'write',
     params: z.strictObject({ id: chatId, message: z.string() }),
     body,
     answer,
-    async run({ params: { id, message }, body: wish, request }) {
+    async give({ params: { id, message }, body: wish, request, store }) {
       if (wish.erase === true) assertAllowed(request.identity, 'admin');
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.redact(message, given(wish) as RedactOptions));
+      return (await store.chats.open(id)).redact(message, wish);
     },
   }),
 
@@ -55,14 +52,12 @@ export const chatRedactionRoutes: readonly Route[] = [
     path: '/v1/chats/:id/clarifications/:batch/redact',
     name: 'redactQuestions',
     summary: 'Hide a batch of questions with its answers; an open batch is dismissed',
-    needs: 'write',
     params: z.strictObject({ id: chatId, batch: z.string() }),
     body,
     answer,
-    async run({ params: { id, batch }, body: wish, request }) {
+    async give({ params: { id, batch }, body: wish, request, store }) {
       if (wish.erase === true) assertAllowed(request.identity, 'admin');
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.redactBatch(batch, given(wish) as RedactOptions));
+      return (await store.chats.open(id)).redactBatch(batch, wish);
     },
   }),
 ];
@@ -90,7 +85,6 @@ export const chatMessageRoutes: readonly Route[] = [
     path: '/v1/chats/:id/messages',
     name: 'listMessages',
     summary: 'The newest messages of a branch, in order',
-    needs: 'read',
     params,
     query: z.strictObject({
       branch: z.string().optional().describe('Default main; "*" for all'),
@@ -106,9 +100,9 @@ export const chatMessageRoutes: readonly Route[] = [
       }),
       example: { messages: [EXAMPLE_MESSAGE] },
     },
-    async run({ params: { id }, query, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      const page = await chat.messages({ ...given(query), maxContent: PART_BYTES });
+    async run({ params: { id }, query, request, store }) {
+      const chat = await store.chats.open(id);
+      const page = await chat.messages({ ...query, maxContent: PART_BYTES });
       return messagesReply(chat, page, request);
     },
   }),
@@ -118,7 +112,6 @@ export const chatMessageRoutes: readonly Route[] = [
     path: '/v1/chats/:id/messages',
     name: 'addMessage',
     summary: 'Add a message to a chat',
-    needs: 'write',
     params,
     query: z.strictObject({ expectedSeq: count.optional().describe('The last event, else 409') }),
     body: {
@@ -138,10 +131,8 @@ export const chatMessageRoutes: readonly Route[] = [
       example: { role: 'user', content: 'hi' },
     },
     answer: { status: 201, what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
-    async run({ params: { id }, query, body, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.add(given(body) as NewMessage, given(query)));
-    },
+    give: async ({ params: { id }, query, body, store }) =>
+      (await store.chats.open(id)).add(body, query),
   }),
 
   defineRoute({
@@ -149,12 +140,11 @@ export const chatMessageRoutes: readonly Route[] = [
     path: '/v1/chats/:id/messages/:message',
     name: 'getMessage',
     summary: 'One message',
-    needs: 'read',
     params: ofMessage,
     answer: { what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
-    async run({ params: { id, message: name }, request }) {
-      const message = await (await request.service.served.store.chats.open(id)).message(name);
-      if (message !== undefined) return jsonReply(message);
+    async give({ params: { id, message: name }, store }) {
+      const message = await (await store.chats.open(id)).message(name);
+      if (message !== undefined) return message;
       throw new QuipuError('NOT_FOUND', `the chat has no message ${name}`, {
         what: 'message',
         id: name,
@@ -167,14 +157,11 @@ export const chatMessageRoutes: readonly Route[] = [
     path: '/v1/chats/:id/messages/:message',
     name: 'editMessage',
     summary: 'Edit a message; the first text stays in the log',
-    needs: 'write',
     params: ofMessage,
     body: { json: z.strictObject({ content: z.string() }), example: { content: 'hello' } },
     answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
-    async run({ params: { id, message }, body: { content }, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.edit(message, content));
-    },
+    give: async ({ params: { id, message }, body: { content }, store }) =>
+      (await store.chats.open(id)).edit(message, content),
   }),
 
   defineRoute({
@@ -182,7 +169,6 @@ export const chatMessageRoutes: readonly Route[] = [
     path: '/v1/chats/:id/messages/:message/complete',
     name: 'completeMessage',
     summary: 'End a message that was begun and not completed',
-    needs: 'write',
     params: ofMessage,
     body: {
       json: z.strictObject({
@@ -192,11 +178,9 @@ export const chatMessageRoutes: readonly Route[] = [
       optional: true,
       example: { interrupted: true },
     },
-    answer: { status: 200, what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
-    async run({ params: { id, message }, body: { content, ...more }, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.complete(message, content, given(more)));
-    },
+    answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    give: async ({ params: { id, message }, body: { content, ...more }, store }) =>
+      (await store.chats.open(id)).complete(message, content, more),
   }),
 
   defineRoute({
@@ -204,7 +188,6 @@ export const chatMessageRoutes: readonly Route[] = [
     path: '/v1/chats/:id/messages/:message/fork',
     name: 'forkChat',
     summary: 'Create a branch after a message, or before it',
-    needs: 'write',
     params: ofMessage,
     body: {
       json: z.strictObject({ branch: z.string().optional(), before: z.boolean().optional() }),
@@ -217,10 +200,9 @@ export const chatMessageRoutes: readonly Route[] = [
       json: z.strictObject({ branch: z.string() }),
       example: { branch: 'try2' },
     },
-    async run({ params: { id, message }, body, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply({ branch: await chat.fork(message, given(body)) });
-    },
+    give: async ({ params: { id, message }, body, store }) => ({
+      branch: await (await store.chats.open(id)).fork(message, body),
+    }),
   }),
 
   defineRoute({
@@ -228,7 +210,6 @@ export const chatMessageRoutes: readonly Route[] = [
     path: '/v1/chats/:id/search',
     name: 'searchChat',
     summary: 'Messages by their text, newest first',
-    needs: 'read',
     params,
     query: z.strictObject({
       text: z.string(),
@@ -244,9 +225,9 @@ export const chatMessageRoutes: readonly Route[] = [
       }),
       example: { messages: [EXAMPLE_MESSAGE] },
     },
-    async run({ params: { id }, query: { text, ...options }, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      const page = await chat.search(text, { ...given(options), maxContent: PART_BYTES });
+    async run({ params: { id }, query: { text, ...options }, request, store }) {
+      const chat = await store.chats.open(id);
+      const page = await chat.search(text, { ...options, maxContent: PART_BYTES });
       return messagesReply(chat, page, request);
     },
   }),
@@ -256,7 +237,6 @@ export const chatMessageRoutes: readonly Route[] = [
     path: '/v1/chats/:id/attachments',
     name: 'attachFile',
     summary: 'Attach the body to a chat; it is stored as it comes in',
-    needs: 'write',
     params,
     query: z.strictObject({
       name: z.string(),
@@ -271,18 +251,16 @@ export const chatMessageRoutes: readonly Route[] = [
       json: z.looseObject({ id: z.string(), hash: z.string() }),
       example: { id: 'a1', hash: 'ab'.repeat(32), name: 'x.png', size: 3, mediaType: 'image/png' },
     },
-    async run({ params: { id }, query, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      const { artifact, ...named } = given(query);
+    async give({ params: { id }, query: { artifact, ...named }, request, store }) {
+      const chat = await store.chats.open(id);
       const mediaType = request.header('content-type');
       const options = {
-        ...(named as { name: string }),
+        ...named,
         ...(artifact !== undefined && { artifact: artifact === 'true' }),
         // Clients name this type when they do not know one; the ending of the name may tell more.
         ...(mediaType !== undefined && mediaType !== ANY_TYPE && { mediaType }),
       };
-      const attachment = await chat.attach(readUpload(request), options);
-      return jsonReply(attachment);
+      return chat.attach(readUpload(request), options);
     },
   }),
 ];

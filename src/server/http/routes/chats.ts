@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ChatRetention, NewChat } from '../../../chat/handle/chats.ts';
 import {
   EXAMPLE_CHAT,
   EXAMPLE_TYPE,
@@ -9,7 +8,6 @@ import {
   statusJson,
   typeJson,
 } from './chat-schemas.ts';
-import { given } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
@@ -30,16 +28,13 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chats',
     name: 'listChats',
     summary: 'Chats, by id',
-    needs: 'read',
     query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
     answer: {
       what: 'A page; `cursor` is there when more may follow',
       json: z.strictObject({ items: z.array(chatJson), cursor: z.string().optional() }),
       example: { items: [EXAMPLE_CHAT] },
     },
-    async run({ query, request }) {
-      return jsonReply(await request.service.served.store.chats.list(given(query)));
-    },
+    give: ({ query, store }) => store.chats.list(query),
   }),
 
   defineRoute({
@@ -47,7 +42,6 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chats',
     name: 'createChat',
     summary: 'Begin a chat',
-    needs: 'write',
     body: {
       json: z.strictObject({
         id: z.string().optional(),
@@ -58,9 +52,7 @@ export const chatRoutes: readonly Route[] = [
       example: { title: 'fix the parser' },
     },
     answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
-    async run({ body, request }) {
-      return created(await request.service.served.store.chats.create(given(body) as NewChat));
-    },
+    run: async ({ body, store }) => created(await store.chats.create(body)),
   }),
 
   defineRoute({
@@ -68,16 +60,12 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chat-types',
     name: 'listChatTypes',
     summary: 'Types of chat events that programs have registered',
-    needs: 'read',
     answer: {
-      status: 200,
       what: 'All of them, by name',
       json: z.strictObject({ types: z.array(typeJson) }),
       example: { types: [EXAMPLE_TYPE] },
     },
-    async run({ request }) {
-      return jsonReply({ types: await request.service.served.store.chats.types() });
-    },
+    give: async ({ store }) => ({ types: await store.chats.types() }),
   }),
 
   defineRoute({
@@ -85,17 +73,14 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chat-types/:type',
     name: 'registerChatType',
     summary: 'Register a type of chat events',
-    needs: 'write',
     params: z.strictObject({ type: z.string() }),
     body: {
       json: z.strictObject({ about: z.string().optional() }),
       optional: true,
       example: { about: 'a note of the app' },
     },
-    answer: { status: 200, what: 'The type', json: typeJson, example: EXAMPLE_TYPE },
-    async run({ params: { type }, body, request }) {
-      return jsonReply(await request.service.served.store.chats.registerType(type, given(body)));
-    },
+    answer: { what: 'The type', json: typeJson, example: EXAMPLE_TYPE },
+    give: ({ params: { type }, body, store }) => store.chats.registerType(type, body),
   }),
 
   defineRoute({
@@ -103,13 +88,9 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chat-types/:type',
     name: 'forgetChatType',
     summary: 'Remove a registered type; its events stay',
-    needs: 'write',
     params: z.strictObject({ type: z.string() }),
     answer: { status: 204, what: 'It is off the list' },
-    async run({ params: { type }, request }) {
-      await request.service.served.store.chats.forgetType(type);
-      return { status: 204 };
-    },
+    give: ({ params: { type }, store }) => store.chats.forgetType(type),
   }),
 
   defineRoute({
@@ -117,16 +98,13 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chats/import',
     name: 'importChat',
     summary: 'Make a chat from one that was exported as JSON',
-    needs: 'write',
     query: z.strictObject({ id: z.string().optional().describe('Another id than it had') }),
     body: {
       json: z.looseObject({ quipu_chat: z.literal(1), events: z.array(z.unknown()) }),
       example: { quipu_chat: 1, meta: { session_id: 'c1' }, events: [] },
     },
     answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
-    async run({ query, body, request }) {
-      return created(await request.service.served.store.chats.import(body, given(query)));
-    },
+    run: async ({ query, body, store }) => created(await store.chats.import(body, query)),
   }),
 
   defineRoute({
@@ -149,10 +127,8 @@ export const chatRoutes: readonly Route[] = [
       json: z.looseObject({ chats: z.array(chatJson) }),
       example: { action: 'archive', chats: [], kept: 3, pinned: 1, damaged: [], dryRun: true },
     },
-    async run({ body: { dryRun = false, ...policy }, request }) {
-      const { chats } = request.service.served.store;
-      return jsonReply(await chats.retain(given(policy) as ChatRetention, { dryRun }));
-    },
+    give: ({ body: { dryRun = false, ...policy }, store }) =>
+      store.chats.retain(policy, { dryRun }),
   }),
 
   defineRoute({
@@ -160,11 +136,10 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chats/:id',
     name: 'getChat',
     summary: 'A chat: counts, usage, branches, and the questions it waits for',
-    needs: 'read',
     params,
     answer: { what: 'The chat', json: statusJson, example: EXAMPLE_STATUS },
-    async run({ params: { id }, request }) {
-      const status = await (await request.service.served.store.chats.open(id)).status();
+    async run({ params: { id }, store }) {
+      const status = await (await store.chats.open(id)).status();
       return jsonReply(status, { headers: { ETag: `"${status.events}"` } });
     },
   }),
@@ -174,17 +149,13 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chats/:id',
     name: 'updateChat',
     summary: 'Change the title of a chat, or pin it',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ title: z.string().optional(), pinned: z.boolean().optional() }),
       example: { pinned: true },
     },
     answer: { what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
-    async run({ params: { id }, body, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply(await chat.update(given(body)));
-    },
+    give: async ({ params: { id }, body, store }) => (await store.chats.open(id)).update(body),
   }),
 
   defineRoute({
@@ -192,13 +163,9 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chats/:id',
     name: 'removeChat',
     summary: 'Remove a chat; its blobs go with the next collection',
-    needs: 'write',
     params,
     answer: { status: 204, what: 'It is gone' },
-    async run({ params: { id }, request }) {
-      await request.service.served.store.chats.remove(id);
-      return {};
-    },
+    give: ({ params: { id }, store }) => store.chats.remove(id),
   }),
 
   defineRoute({
@@ -206,17 +173,15 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chats/:id/problems',
     name: 'chatProblems',
     summary: 'What is wrong in a chat, and where',
-    needs: 'read',
     params,
     answer: {
       what: 'All that was found',
       json: z.strictObject({ problems: z.array(problemJson) }),
       example: { problems: [{ seq: 7, kind: 'newer-version', message: 'version 2 is newer' }] },
     },
-    async run({ params: { id }, request }) {
-      const chat = await request.service.served.store.chats.open(id);
-      return jsonReply({ problems: await chat.problems() });
-    },
+    give: async ({ params: { id }, store }) => ({
+      problems: await (await store.chats.open(id)).problems(),
+    }),
   }),
 
   defineRoute({
@@ -224,17 +189,16 @@ export const chatRoutes: readonly Route[] = [
     path: '/v1/chats/:id/export',
     name: 'exportChat',
     summary: 'A chat as readable Markdown, or all of it as JSON',
-    needs: 'read',
     params,
     query: z.strictObject({
       format: z.enum(['markdown', 'json']).optional().describe('Default markdown'),
       branch: z.string().optional().describe('Of Markdown: a branch, or "*"'),
     }),
     answer: { what: 'The text', type: 'text/markdown' },
-    async run({ params: { id }, query, request }) {
-      const chat = await request.service.served.store.chats.open(id);
+    async run({ params: { id }, query, request, store }) {
+      const chat = await store.chats.open(id);
       const type = query.format === 'json' ? 'application/json' : 'text/markdown; charset=utf-8';
-      return { type, body: request.room.texts(chat.export(given(query))) };
+      return { type, body: request.room.texts(chat.export(query)) };
     },
   }),
 
@@ -247,13 +211,9 @@ export const chatRoutes: readonly Route[] = [
         verb === 'archive'
           ? 'Compress a chat; from then on it can only be read'
           : 'Make an archived chat writable again',
-      needs: 'write',
       params,
       answer: { what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
-      async run({ params: { id }, request }) {
-        const chat = await request.service.served.store.chats.open(id);
-        return jsonReply(await chat[verb]());
-      },
+      give: async ({ params: { id }, store }) => (await store.chats.open(id))[verb](),
     }),
   ),
 ];

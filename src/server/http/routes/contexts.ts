@@ -2,12 +2,6 @@ import { z } from 'zod';
 import { parseBoundedJson } from '../../../base/bounded-json.ts';
 import { QuipuError } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
-import type {
-  ContextDefaults,
-  ContextUpdate,
-  ListOptions,
-  NewContext,
-} from '../../../context/contexts.ts';
 import type { MetaConditions } from '../../../context/meta-condition.ts';
 import { given, headCondition, keyCondition } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
@@ -45,7 +39,6 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts',
     name: 'listContexts',
     summary: 'Contexts, most recently used first',
-    needs: 'read',
     query: z.strictObject({
       label: z.string().optional(),
       kind: z.string().optional(),
@@ -72,14 +65,13 @@ export const contextRoutes: readonly Route[] = [
       }),
       example: { items: [EXAMPLE_CONTEXT] },
     },
-    async run({ query, request }) {
+    give({ query, store }) {
       const { createdSince, createdUntil, updatedSince, updatedUntil, ...asked } = query;
-      const options = {
-        ...given(asked),
+      return store.contexts.list({
+        ...asked,
         created: given({ since: createdSince, until: createdUntil }),
         updated: given({ since: updatedSince, until: updatedUntil }),
-      } as ListOptions;
-      return jsonReply(await request.service.served.store.contexts.list(options));
+      });
     },
   }),
 
@@ -88,7 +80,6 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts',
     name: 'createContext',
     summary: 'Create a context, empty or at a turn',
-    needs: 'write',
     headers: { 'Idempotency-Key': KEY },
     body: {
       json: z.strictObject({ ...namedShape, base: turnIdInBody.optional() }),
@@ -96,10 +87,8 @@ export const contextRoutes: readonly Route[] = [
       example: { title: 'fix the parser', labels: ['work'] },
     },
     answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
-    async run({ body, request }) {
-      const options = { ...(given(body) as NewContext), ...keyCondition(request) };
-      return created(await request.service.served.store.contexts.create(options));
-    },
+    run: async ({ body, request, store }) =>
+      created(await store.contexts.create({ ...body, ...keyCondition(request) })),
   }),
 
   defineRoute({
@@ -107,11 +96,10 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts/by-name',
     name: 'findContext',
     summary: 'The context with this name; its ETag is the head',
-    needs: 'read',
     query: named,
-    answer: { status: 200, what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
-    async run({ query: { name }, request }) {
-      const context = await request.service.served.store.contexts.byName(name);
+    answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
+    async run({ query: { name }, store }) {
+      const context = await store.contexts.byName(name);
       if (context !== undefined) return found(context);
       const message = `there is no context named ${JSON.stringify(name)}`;
       throw new QuipuError('NOT_FOUND', message, { what: 'context', id: name });
@@ -123,18 +111,15 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts/by-name',
     name: 'getOrCreateContext',
     summary: 'The context with this name, made with the details of the body if there is none',
-    needs: 'write',
     query: named,
     body: {
       json: z.strictObject({ ...detailsShape, base: turnIdInBody.optional() }),
       optional: true,
       example: { title: 'fix the parser' },
     },
-    answer: { status: 200, what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
-    async run({ query: { name }, body, request }) {
-      const { contexts } = request.service.served.store;
-      return found(await contexts.getOrCreate(name, given(body) as ContextDefaults));
-    },
+    answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
+    run: async ({ query: { name }, body, store }) =>
+      found(await store.contexts.getOrCreate(name, body)),
   }),
 
   defineRoute({
@@ -142,16 +127,14 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/name',
     name: 'renameContext',
     summary: 'Rename a context, or remove its name',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ name: contextName.nullable() }),
       example: { name: 'customers/4711' },
     },
-    answer: { status: 200, what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
-    async run({ params: { id }, body: { name }, request }) {
-      return found(await request.service.served.store.contexts.rename(id, name));
-    },
+    answer: { what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
+    run: async ({ params: { id }, body: { name }, store }) =>
+      found(await store.contexts.rename(id, name)),
   }),
 
   defineRoute({
@@ -159,18 +142,15 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/head',
     name: 'moveHead',
     summary: 'Move the head to any turn, or to none, without a new turn',
-    needs: 'write',
     headers: { 'If-Match': 'The id of the head in quotes; another head is 412' },
     params,
     body: {
       json: z.strictObject({ head: turnIdOrNoneInBody }),
       example: { head: '1' },
     },
-    answer: { status: 200, what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
-    async run({ params: { id }, body: { head }, request }) {
-      const { contexts } = request.service.served.store;
-      return found(await contexts.moveHead(id, head, headCondition(request)));
-    },
+    answer: { what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
+    run: async ({ params: { id }, body: { head }, request, store }) =>
+      found(await store.contexts.moveHead(id, head, headCondition(request))),
   }),
 
   defineRoute({
@@ -178,11 +158,10 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts/:id',
     name: 'getContext',
     summary: 'A context; its ETag is the head, for If-Match',
-    needs: 'read',
     params,
     answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
-    async run({ params: { id }, request }) {
-      const context = await request.service.served.store.contexts.get(id);
+    async run({ params: { id }, store }) {
+      const context = await store.contexts.get(id);
       if (context === undefined) {
         const data = { what: 'context', id: String(id) };
         throw new QuipuError('NOT_FOUND', `there is no context ${id}`, data);
@@ -196,7 +175,6 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts/:id',
     name: 'updateContext',
     summary: 'Change the details of a context; null removes a field',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({
@@ -208,10 +186,7 @@ export const contextRoutes: readonly Route[] = [
       example: { title: 'fix the lexer', kind: null },
     },
     answer: { what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
-    async run({ params: { id }, body, request }) {
-      const change = given(body) as ContextUpdate;
-      return jsonReply(await request.service.served.store.contexts.update(id, change));
-    },
+    give: ({ params: { id }, body, store }) => store.contexts.update(id, body),
   }),
 
   defineRoute({
@@ -219,13 +194,9 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/contexts/:id',
     name: 'removeContext',
     summary: 'Remove a context; turns that nothing leads to go with the next collection',
-    needs: 'write',
     params,
     answer: { status: 204, what: 'It is gone' },
-    async run({ params: { id }, request }) {
-      await request.service.served.store.contexts.remove(id);
-      return {};
-    },
+    give: ({ params: { id }, store }) => store.contexts.remove(id),
   }),
 
   defineRoute({
@@ -233,15 +204,12 @@ export const contextRoutes: readonly Route[] = [
     path: '/v1/turns/:id/fork',
     name: 'forkTurn',
     summary: 'A new context whose head is this turn; nothing is copied',
-    needs: 'write',
     params: z.strictObject({ id: turnId }),
     headers: { 'Idempotency-Key': KEY },
     body: { json: z.strictObject(namedShape), optional: true, example: { title: 'another way' } },
     answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
-    async run({ params: { id }, body, request }) {
-      const { contexts } = request.service.served.store;
-      return created(await contexts.fork(id, { ...given(body), ...keyCondition(request) }));
-    },
+    run: async ({ params: { id }, body, request, store }) =>
+      created(await store.contexts.fork(id, { ...body, ...keyCondition(request) })),
   }),
 ];
 

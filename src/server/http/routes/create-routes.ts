@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { describeApi } from './open-api.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { cxdbPortRoutes, cxdbRoutes } from '../cxdb/cxdb-routes.ts';
 import { blobRoutes } from './blobs.ts';
@@ -66,7 +66,7 @@ export function createRoutes(): readonly Route[] {
         json: z.looseObject({ openapi: z.string() }),
         example: { openapi: '3.1.0' },
       },
-      run: ({ request }) => jsonReply(describeApi(routes, request.service.version)),
+      give: ({ request }) => describeApi(routes, request.service.version),
     }),
   );
   return routes;

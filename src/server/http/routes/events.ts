@@ -4,7 +4,7 @@ import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { jsonable } from '../../../base/jsonable.ts';
 import { QuipuError, invalid } from '../../../base/errors.ts';
 import type { FollowOptions } from '../../../context/contexts.ts';
-import type { StoreEvent, WatchFilter } from '../../../store/watch-event.ts';
+import type { StoreEvent } from '../../../store/watch-event.ts';
 import type { Turn } from '../../../context/turn.ts';
 import { readOptions } from '../exchange/conditions.ts';
 import type { TurnsRead } from '../exchange/conditions.ts';
@@ -37,7 +37,6 @@ export const eventRoutes: readonly Route[] = [
     path: '/v1/events',
     name: 'watchStore',
     summary: 'What happens in the whole store, as server-sent events',
-    needs: 'read',
     headers: { 'Last-Event-ID': 'Go on after that event, also across a restart of the server' },
     query: z.strictObject({
       context: contextId.optional().describe('Only what concerns this context'),
@@ -48,15 +47,10 @@ export const eventRoutes: readonly Route[] = [
       what: 'Each event has the name of its kind and an id to go on from',
       type: 'text/event-stream',
     },
-    async run({ query, request }) {
-      const after = resumeAt(request, query.after);
-      const filter: WatchFilter = {
-        ...(query.context !== undefined && { context: query.context }),
-        ...(query.kinds !== undefined && { kinds: query.kinds }),
-      };
-      const { signal, service } = request;
-      const options = { signal, ...(after !== undefined && { after }) };
-      const events = service.served.store.watch(filter, options)[Symbol.asyncIterator]();
+    async run({ query: { after: asked, ...filter }, request, store }) {
+      const after = resumeAt(request, asked);
+      const options = { signal: request.signal, ...(after !== undefined && { after }) };
+      const events = store.watch(filter, options)[Symbol.asyncIterator]();
       // An invalid position is an error of the request, so it is found before the stream begins.
       const first = await events.next();
       return eventReply(toSentEvents(first, events), request);
@@ -68,7 +62,6 @@ export const eventRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/events',
     name: 'followContext',
     summary: 'The turns of a context, those there and those to come, as server-sent events',
-    needs: 'read',
     headers: { 'Last-Event-ID': 'Go on after that turn, also across a restart of the server' },
     params: z.strictObject({ id: contextId }),
     query: z.strictObject({
@@ -80,8 +73,8 @@ export const eventRoutes: readonly Route[] = [
       what: 'Events `turn` (and `open`) with a turn, `began` after "head", `moved` with `backTo` when the head was moved and the turns after that one do not lead to it any more, `behind` with how many turns are yet to come when they are many, `end` when the context is removed',
       type: 'text/event-stream',
     },
-    async run({ params: { id }, query, request }) {
-      const head = (await request.service.served.engine.getHead(id))?.head;
+    async run({ params: { id }, query, request, engine }) {
+      const head = (await engine.getHead(id))?.head;
       if (head === undefined) throw noContext(id);
       const after = resumeAt(request, query.after);
       const from = {

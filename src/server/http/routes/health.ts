@@ -46,7 +46,6 @@ export const healthRoutes: readonly Route[] = [
     path: '/metrics',
     name: 'metrics',
     summary: 'Figures for Prometheus',
-    needs: 'read',
     answer: { what: 'The text format of Prometheus', type: 'text/plain' },
     async run({ request: { service } }) {
       return { type: service.metrics.contentType, body: await service.metrics.text() };

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Progress } from '../../../engine/progress.ts';
 import type { Maintain } from '../../../store/maintain.ts';
 import { tellProgress } from '../../calls/tell-progress.ts';
-import { given } from '../exchange/conditions.ts';
 import { eventReply } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
@@ -65,11 +64,8 @@ export const maintainRoutes: readonly Route[] = [
     path: '/v1/stats',
     name: 'getStats',
     summary: 'Counts, sizes, what sharing and compression save, and known damage',
-    needs: 'read',
     answer: { what: 'The figures', json: stats, example: STATS_EXAMPLE },
-    async run({ request }) {
-      return jsonReply(await request.service.served.store.maintain.stats());
-    },
+    give: ({ store }) => store.maintain.stats(),
   }),
 
   defineRoute({
@@ -89,7 +85,7 @@ export const maintainRoutes: readonly Route[] = [
     },
     answer: { what: ANSWER, json: report, example: GC_EXAMPLE },
     run: ({ body, request }) =>
-      runTask('gc', request, (maintain, progress) => maintain.gc({ ...given(body), progress })),
+      runTask('gc', request, (maintain, progress) => maintain.gc({ ...body, progress })),
   }),
 
   defineRoute({
@@ -105,9 +101,7 @@ export const maintainRoutes: readonly Route[] = [
     },
     answer: { what: ANSWER, json: report, example: { ok: true, problems: [] } },
     run: ({ body, request }) =>
-      runTask('verify', request, (maintain, progress) =>
-        maintain.verify({ ...given(body), progress }),
-      ),
+      runTask('verify', request, (maintain, progress) => maintain.verify({ ...body, progress })),
   }),
 
   defineRoute({
@@ -144,7 +138,7 @@ export const maintainRoutes: readonly Route[] = [
     },
     answer: { what: ANSWER, json: report, example: { removed: [] } },
     run: ({ body: { dryRun = false, ...policy }, request }) =>
-      runTask('retain', request, (maintain) => maintain.retain(given(policy), { dryRun })),
+      runTask('retain', request, (maintain) => maintain.retain(policy, { dryRun })),
   }),
 
   defineRoute({

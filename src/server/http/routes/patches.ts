@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { EraseOptions, PatchOptions } from '../../../context/contexts.ts';
-import { given } from '../exchange/conditions.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import {
   EXAMPLE_PATCH,
@@ -33,16 +31,13 @@ export const patchRoutes: readonly Route[] = [
     path: '/v1/turns/:id/patches',
     name: 'listPatches',
     summary: 'All patches on a turn, oldest first',
-    needs: 'read',
     params,
     answer: {
       what: 'The patches',
       json: z.strictObject({ patches: z.array(patchJson) }),
       example: { patches: [EXAMPLE_PATCH] },
     },
-    async run({ params: { id }, request }) {
-      return jsonReply({ patches: await request.service.served.store.contexts.patches(id) });
-    },
+    give: async ({ params: { id }, store }) => ({ patches: await store.contexts.patches(id) }),
   }),
 
   defineRoute({
@@ -50,7 +45,6 @@ export const patchRoutes: readonly Route[] = [
     path: '/v1/turns/:id/patches',
     name: 'patchTurn',
     summary: 'Patch a sealed turn: readers see the new payload',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({
@@ -62,12 +56,8 @@ export const patchRoutes: readonly Route[] = [
       example: { payload: { role: 'user', text: 'hello' } },
     },
     answer: { status: 201, what: 'The patch', json: patchJson, example: EXAMPLE_PATCH },
-    async run({ params: { id }, body, request }) {
-      const { payload, base64, ...options } = body;
-      const { contexts } = request.service.served.store;
-      const bytes = toPayload({ payload, base64 });
-      return jsonReply(await contexts.patch(id, bytes, given(options) as PatchOptions));
-    },
+    give: ({ params: { id }, body: { payload, base64, ...options }, store }) =>
+      store.contexts.patch(id, toPayload({ payload, base64 }), options),
   }),
 
   defineRoute({
@@ -75,17 +65,14 @@ export const patchRoutes: readonly Route[] = [
     path: '/v1/turns/:id/tombstone',
     name: 'tombstoneTurn',
     summary: 'Hide the payload of a sealed turn; the bytes stay until they are erased',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ reason: z.string(), expectedSeq }),
       example: { reason: 'spam' },
     },
     answer: { status: 201, what: 'The patch', json: patchJson, example: EXAMPLE_PATCH },
-    async run({ params: { id }, body: { reason, ...options }, request }) {
-      const { contexts } = request.service.served.store;
-      return jsonReply(await contexts.tombstone(id, reason, given(options) as PatchOptions));
-    },
+    give: ({ params: { id }, body: { reason, ...options }, store }) =>
+      store.contexts.tombstone(id, reason, options),
   }),
 
   defineRoute({
@@ -105,10 +92,7 @@ export const patchRoutes: readonly Route[] = [
       }),
       example: { turn: '2', erased: true, blobs: [] },
     },
-    async run({ params: { id }, body, request }) {
-      const options = given(body) as EraseOptions;
-      return jsonReply(await request.service.served.store.contexts.erase(id, options));
-    },
+    give: ({ params: { id }, body, store }) => store.contexts.erase(id, body),
   }),
 
   defineRoute({
@@ -124,9 +108,6 @@ export const patchRoutes: readonly Route[] = [
       json: eraseJson,
       example: { hash: '0'.repeat(64), erased: false, usedBy: ['2'], neededBy: [] },
     },
-    async run({ params: { ref }, body, request }) {
-      const options = given(body) as EraseOptions;
-      return jsonReply(await request.service.served.store.blobs.erase(ref, options));
-    },
+    give: ({ params: { ref }, body, store }) => store.blobs.erase(ref, body),
   }),
 ];

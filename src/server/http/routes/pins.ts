@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { PinOptions } from '../../../context/contexts.ts';
-import { given } from '../exchange/conditions.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { turnId } from '../exchange/schemas.ts';
 
@@ -13,7 +11,6 @@ export const pinRoutes: readonly Route[] = [
     path: '/v1/pins',
     name: 'listPins',
     summary: 'Pinned turns, by id',
-    needs: 'read',
     answer: {
       what: 'The pins',
       json: z.strictObject({
@@ -21,16 +18,13 @@ export const pinRoutes: readonly Route[] = [
       }),
       example: { pins: [{ turn: '2', reason: 'cited in a report' }] },
     },
-    async run({ request }) {
-      return jsonReply({ pins: await request.service.served.store.contexts.pins() });
-    },
+    give: async ({ store }) => ({ pins: await store.contexts.pins() }),
   }),
   defineRoute({
     method: 'put',
     path: '/v1/turns/:id/pin',
     name: 'pinTurn',
     summary: 'Keep a turn, and all before it, from being collected',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ reason: z.string().optional() }),
@@ -38,22 +32,15 @@ export const pinRoutes: readonly Route[] = [
       example: { reason: 'cited in a report' },
     },
     answer: { status: 204, what: 'It is pinned' },
-    async run({ params: { id }, body, request }) {
-      await request.service.served.store.contexts.pin(id, given(body) as PinOptions);
-      return {};
-    },
+    give: ({ params: { id }, body, store }) => store.contexts.pin(id, body),
   }),
   defineRoute({
     method: 'delete',
     path: '/v1/turns/:id/pin',
     name: 'unpinTurn',
     summary: 'Remove the pin of a turn',
-    needs: 'write',
     params,
     answer: { status: 204, what: 'It is pinned no more' },
-    async run({ params: { id }, request }) {
-      await request.service.served.store.contexts.unpin(id);
-      return {};
-    },
+    give: ({ params: { id }, store }) => store.contexts.unpin(id),
   }),
 ];

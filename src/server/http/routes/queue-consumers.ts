@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import type { NewSubscription, PopOptions } from '../../../queue/events/queue.ts';
-import { given } from '../exchange/conditions.ts';
 import { EXAMPLE_EVENT, PAGE_BYTES, eventJson, openQueue, queueParams } from './queue-schemas.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 
 const params = z.strictObject({ name: z.string(), consumer: z.string() });
@@ -33,7 +31,6 @@ export const queueConsumerRoutes: readonly Route[] = [
     path: '/v1/queues/:name',
     name: 'queueInfo',
     summary: 'The number of events, the consumers, and how far each one is',
-    needs: 'read',
     params: queueParams,
     answer: {
       what: 'The queue',
@@ -52,9 +49,7 @@ export const queueConsumerRoutes: readonly Route[] = [
         progress: [],
       },
     },
-    async run({ params: { name }, request }) {
-      return jsonReply(await (await openQueue(request, name)).info());
-    },
+    give: async ({ params: { name }, store }) => (await openQueue(store, name)).info(),
   }),
   defineRoute({
     method: 'put',
@@ -68,11 +63,8 @@ export const queueConsumerRoutes: readonly Route[] = [
       example: { handler: './work.sh', filter: "type = 'message'" },
     },
     answer: { status: 201, what: 'The subscription', json: row, example: EXAMPLE_ROW },
-    async run({ params: { name, consumer }, body, request }) {
-      const queue = await openQueue(request, name);
-      const subscription = { consumer, ...given(body) } as NewSubscription;
-      return jsonReply(await queue.subscribe(subscription));
-    },
+    give: async ({ params: { name, consumer }, body, store }) =>
+      (await openQueue(store, name)).subscribe({ consumer, ...body }),
   }),
   defineRoute({
     method: 'delete',
@@ -82,17 +74,14 @@ export const queueConsumerRoutes: readonly Route[] = [
     needs: 'admin',
     params,
     answer: { status: 204, what: 'It is gone' },
-    async run({ params: { name, consumer }, request }) {
-      await (await openQueue(request, name)).unsubscribe(consumer);
-      return {};
-    },
+    give: async ({ params: { name, consumer }, store }) =>
+      (await openQueue(store, name)).unsubscribe(consumer),
   }),
   defineRoute({
     method: 'post',
     path: '/v1/queues/:name/consumers/:consumer/pop',
     name: 'popEvents',
     summary: 'Acknowledge the events that were handled, and get the next ones',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({
@@ -107,11 +96,12 @@ export const queueConsumerRoutes: readonly Route[] = [
       json: z.strictObject({ events: z.array(eventJson) }),
       example: { events: [EXAMPLE_EVENT] },
     },
-    async run({ params: { name, consumer }, body, request }) {
+    async give({ params: { name, consumer }, body, store }) {
       const { last_event_id: lastEventId, ...options } = body;
-      const queue = await openQueue(request, name);
-      const page = { lastEventId, maxBytes: PAGE_BYTES, ...given(options) } as PopOptions;
-      return jsonReply({ events: await queue.pop(consumer, page) });
+      const queue = await openQueue(store, name);
+      return {
+        events: await queue.pop(consumer, { lastEventId, maxBytes: PAGE_BYTES, ...options }),
+      };
     },
   }),
   defineRoute({
@@ -119,7 +109,6 @@ export const queueConsumerRoutes: readonly Route[] = [
     path: '/v1/queues/:name/dispatch',
     name: 'dispatchQueue',
     summary: 'Start the handlers that have events to handle, as a push does',
-    needs: 'write',
     params: queueParams,
     answer: {
       what: 'Who was started, and who was not and why',
@@ -129,8 +118,6 @@ export const queueConsumerRoutes: readonly Route[] = [
       }),
       example: { started: ['worker-1'], skipped: [] },
     },
-    async run({ params: { name }, request }) {
-      return jsonReply(await (await openQueue(request, name)).dispatch());
-    },
+    give: async ({ params: { name }, store }) => (await openQueue(store, name)).dispatch(),
   }),
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
 import type { Queue } from '../../../queue/events/queue.ts';
-import type { HttpRequest } from '../exchange/route.ts';
+import type { Store } from '../../../store/store.ts';
 
 export const queueParams: z.ZodObject<{ name: z.ZodString }> = z.strictObject({ name: z.string() });
 
@@ -42,6 +42,6 @@ export const EXAMPLE_EVENT: object = {
 export const PAGE_BYTES: number = ANSWER_BYTES;
 
 /** Opens a queue that exists. */
-export function openQueue({ service }: HttpRequest, name: string): Promise<Queue> {
-  return service.served.store.queues.open(name, { create: false });
+export function openQueue({ queues }: Store, name: string): Promise<Queue> {
+  return queues.open(name, { create: false });
 }

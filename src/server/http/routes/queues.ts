@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
-import type { NewEvent, QueueEvent } from '../../../queue/events/queue.ts';
-import { given } from '../exchange/conditions.ts';
+import type { QueueEvent } from '../../../queue/events/queue.ts';
 import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import {
@@ -12,8 +11,9 @@ import {
   openQueue,
   queueParams,
 } from './queue-schemas.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
+import { count } from '../exchange/schemas.ts';
 
 const params = queueParams;
 const summary = z.strictObject({
@@ -22,10 +22,6 @@ const summary = z.strictObject({
   last_event_id: z.int(),
   subscriptions: z.int(),
 });
-const whole = z
-  .string()
-  .regex(/^\d{1,15}$/, 'is a whole number')
-  .transform(Number);
 const filter = z.string().optional().describe(`Such as type = 'message'`);
 const body = z.union([newEvent, z.strictObject({ events: z.array(newEvent) })]);
 
@@ -35,7 +31,6 @@ export const queueRoutes: readonly Route[] = [
     path: '/v1/queues',
     name: 'listQueues',
     summary: 'Queues by name',
-    needs: 'read',
     answer: {
       what: 'The queues',
       json: z.strictObject({ queues: z.array(summary) }),
@@ -43,41 +38,32 @@ export const queueRoutes: readonly Route[] = [
         queues: [{ name: 'inbox', event_count: 42, last_event_id: 42, subscriptions: 1 }],
       },
     },
-    async run({ request }) {
-      return jsonReply({ queues: await request.service.served.store.queues.list() });
-    },
+    give: async ({ store }) => ({ queues: await store.queues.list() }),
   }),
   defineRoute({
     method: 'put',
     path: '/v1/queues/:name',
     name: 'createQueue',
     summary: 'Create a queue, if it does not exist',
-    needs: 'write',
     params,
     answer: { status: 204, what: 'It is there' },
-    async run({ params: { name }, request }) {
-      await request.service.served.store.queues.open(name);
-      return {};
-    },
+    give: ({ params: { name }, store }) => store.queues.open(name),
   }),
   defineRoute({
     method: 'get',
     path: '/v1/queues/:name/events',
     name: 'peekQueue',
     summary: 'Events, without changing anything',
-    needs: 'read',
     params,
-    query: z.strictObject({ after: whole.optional(), limit: whole.optional(), filter }),
+    query: z.strictObject({ after: count.optional(), limit: count.optional(), filter }),
     answer: {
       what: 'Events after `after` that match, oldest first',
       json: z.strictObject({ events: z.array(eventJson) }),
       example: { events: [EXAMPLE_EVENT] },
     },
-    async run({ params: { name }, query, request }) {
-      const { after = 0, ...options } = query;
-      const queue = await openQueue(request, name);
-      const page = { lastEventId: after, maxBytes: PAGE_BYTES, ...given(options) };
-      return jsonReply({ events: await queue.peek(page as Parameters<typeof queue.peek>[0]) });
+    async give({ params: { name }, query: { after = 0, ...options }, store }) {
+      const queue = await openQueue(store, name);
+      return { events: await queue.peek({ lastEventId: after, maxBytes: PAGE_BYTES, ...options }) };
     },
   }),
   defineRoute({
@@ -85,7 +71,6 @@ export const queueRoutes: readonly Route[] = [
     path: '/v1/queues/:name/events',
     name: 'pushEvents',
     summary: 'Push one event, or many at once',
-    needs: 'write',
     params,
     body: {
       json: body,
@@ -97,13 +82,10 @@ export const queueRoutes: readonly Route[] = [
       json: z.union([z.strictObject({ id: z.int() }), z.strictObject({ ids: z.array(z.int()) })]),
       example: { id: 42 },
     },
-    async run({ params: { name }, body: pushed, request }) {
-      const queue = await openQueue(request, name);
-      if ('events' in pushed) {
-        const ids = await queue.pushBatch(pushed.events as NewEvent[]);
-        return jsonReply({ ids });
-      }
-      return jsonReply({ id: await queue.push(pushed as NewEvent) });
+    async give({ params: { name }, body: pushed, store }) {
+      const queue = await openQueue(store, name);
+      if ('events' in pushed) return { ids: await queue.pushBatch(pushed.events) };
+      return { id: await queue.push(pushed) };
     },
   }),
   defineRoute({
@@ -111,7 +93,6 @@ export const queueRoutes: readonly Route[] = [
     path: '/v1/queues/:name/follow',
     name: 'followQueue',
     summary: 'Events, those there and those to come, as server-sent events',
-    needs: 'read',
     headers: { 'Last-Event-ID': 'Go on after that event, also across a restart of the server' },
     params,
     query: z.strictObject({
@@ -119,8 +100,8 @@ export const queueRoutes: readonly Route[] = [
       filter,
     }),
     answer: { what: 'Each event with its id', type: 'text/event-stream' },
-    async run({ params: { name }, query, request }) {
-      const queue = await openQueue(request, name);
+    async run({ params: { name }, query, request, store }) {
+      const queue = await openQueue(store, name);
       const lastEventId = toEventId(resumeAt(request, query.after));
       const chosen = query.filter === undefined ? {} : { filter: query.filter };
       // An invalid position or filter is an error of the request, so it is found before the stream begins.

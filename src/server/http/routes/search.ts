@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { SearchGroup, SearchOptions } from '../../../search/contract/search.ts';
+import type { SearchGroup } from '../../../search/contract/search.ts';
 import type { RecentThreads } from '../../browse/recent-threads.ts';
-import { given } from '../exchange/conditions.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { count, flag } from '../exchange/schemas.ts';
 
@@ -60,7 +59,6 @@ export const searchRoutes: readonly Route[] = [
     path: '/v1/search',
     name: 'search',
     summary: 'Search the texts of all threads',
-    needs: 'read',
     query: z.strictObject({
       q: z.string().describe('The query, as on the command line'),
       order: z.enum(['best', 'newest']).optional(),
@@ -107,16 +105,13 @@ export const searchRoutes: readonly Route[] = [
         index: { upToDate: true, documents: 130 },
       },
     },
-    async run({ query: { q, ...options }, request }) {
-      const { waitMs, ...wanted } = given(options) as SearchOptions;
+    async give({ query: { q, waitMs, ...wanted }, request }) {
       const wait = waitMs === undefined ? {} : { waitMs: Math.min(waitMs, WAIT_MS_MAX) };
       const { served, recent } = request.service;
       const { groups, ...answer } = await served.store.search(q, { ...wanted, ...wait });
-      if (groups === undefined) return jsonReply(answer);
-      return jsonReply({
-        ...answer,
-        groups: await Promise.all(groups.map((group) => withTitle(group, recent))),
-      });
+      if (groups === undefined) return answer;
+      const titled = await Promise.all(groups.map((group) => withTitle(group, recent)));
+      return { ...answer, groups: titled };
     },
   }),
 ];

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import type { NewEntry } from '../../../session/entries/session-entry.ts';
-import type { Session } from '../../../session/sessions.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
-import { given } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
-import type { HttpRequest, Route } from '../exchange/route.ts';
+import type { Route } from '../exchange/route.ts';
 import { count, flag } from '../exchange/schemas.ts';
 
 // Sessions are named by id alone: a path would let any reader of the store read the server's files.
@@ -22,38 +20,25 @@ const summary = z.looseObject({ id: z.string(), file: z.string(), available: z.b
 const ID = '019a8b1c-77aa-7def-8123-456789abcdef';
 const EXAMPLE = { id: ID, file: `/store/sessions/--work--/x_${ID}.jsonl`, available: true };
 
-async function withSession<T>(
-  request: HttpRequest,
-  id: string,
-  task: (session: Session) => Promise<T>,
-): Promise<T> {
-  await using session = await request.service.served.store.sessions.open(id);
-  return await task(session);
-}
-
 export const sessionRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/v1/sessions',
     name: 'listSessions',
     summary: 'Sessions that the store knows, the oldest first',
-    needs: 'read',
     query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
     answer: {
       what: 'A page of them',
       json: z.strictObject({ items: z.array(summary), cursor: z.string().optional() }),
       example: { items: [EXAMPLE] },
     },
-    async run({ query, request }) {
-      return jsonReply(await request.service.served.store.sessions.list(given(query)));
-    },
+    give: ({ query, store }) => store.sessions.list(query),
   }),
   defineRoute({
     method: 'post',
     path: '/v1/sessions',
     name: 'createSession',
     summary: 'Begin a session, in the folder of the store',
-    needs: 'write',
     body: {
       json: z.strictObject({
         cwd: z.string().optional(),
@@ -63,9 +48,8 @@ export const sessionRoutes: readonly Route[] = [
       example: { cwd: '/project' },
     },
     answer: { status: 201, what: 'It is there', json: summary, example: EXAMPLE },
-    async run({ body, request }) {
-      const { sessions } = request.service.served.store;
-      await using session = await sessions.create(given(body) as { cwd?: string });
+    async run({ body, store: { sessions } }) {
+      await using session = await sessions.create(body);
       const headers = { Location: `/v1/sessions/${session.id}` };
       return jsonReply(await sessions.details(session.id), { headers });
     },
@@ -75,32 +59,24 @@ export const sessionRoutes: readonly Route[] = [
     path: '/v1/sessions/:id',
     name: 'getSession',
     summary: 'One session: where it is and what it has',
-    needs: 'read',
     params,
     answer: { what: 'The session', json: summary, example: EXAMPLE },
-    async run({ params: { id }, request }) {
-      return jsonReply(await request.service.served.store.sessions.details(id));
-    },
+    give: ({ params: { id }, store }) => store.sessions.details(id),
   }),
   defineRoute({
     method: 'delete',
     path: '/v1/sessions/:id',
     name: 'removeSession',
     summary: 'Remove a session and its artifacts; a collection then frees its blobs',
-    needs: 'write',
     params,
     answer: { status: 204, what: 'It is gone' },
-    async run({ params: { id }, request }) {
-      await request.service.served.store.sessions.remove(id);
-      return {};
-    },
+    give: ({ params: { id }, store }) => store.sessions.remove(id),
   }),
   defineRoute({
     method: 'get',
     path: '/v1/sessions/:id/entries',
     name: 'readEntries',
     summary: 'The last entries of a session, or those before a cursor',
-    needs: 'read',
     params,
     query: z.strictObject({
       last: count.optional().describe(`Default ${ENTRIES_DEFAULT}, at most ${ENTRIES_MAX}`),
@@ -112,11 +88,10 @@ export const sessionRoutes: readonly Route[] = [
       json: z.looseObject({ entries: z.array(entry), cursor: z.number().optional() }),
       example: { entries: [], unresolved: [], warnings: [], malformedLines: 0 },
     },
-    async run({ params: { id }, query: { last, ...options }, request }) {
+    async give({ params: { id }, query: { last, ...options }, store }) {
       const wanted = Math.min(last ?? ENTRIES_DEFAULT, ENTRIES_MAX);
-      return withSession(request, id, async (session) =>
-        jsonReply(await session.last(wanted, { ...given(options), maxBytes: ANSWER_BYTES })),
-      );
+      await using session = await store.sessions.open(id);
+      return await session.last(wanted, { ...options, maxBytes: ANSWER_BYTES });
     },
   }),
   defineRoute({
@@ -124,7 +99,6 @@ export const sessionRoutes: readonly Route[] = [
     path: '/v1/sessions/:id/entries',
     name: 'appendEntries',
     summary: 'Append one entry or several',
-    needs: 'write',
     params,
     body: {
       json: z.union([z.strictObject({ entries: z.array(entry).max(ENTRIES_MAX) }), entry]),
@@ -136,13 +110,12 @@ export const sessionRoutes: readonly Route[] = [
       json: z.strictObject({ ids: z.array(z.string()) }),
       example: { ids: ['9f2c41d0a7b3e655'] },
     },
-    async run({ params: { id }, body, request }) {
+    async give({ params: { id }, body, store }) {
       const { entries } = body as { entries?: unknown };
       const all = (Array.isArray(entries) ? entries : [body]) as NewEntry[];
-      return withSession(request, id, async (session) => {
-        const appended = await Promise.all(all.map((one) => session.append(one)));
-        return jsonReply({ ids: appended.map((one) => one.id) });
-      });
+      await using session = await store.sessions.open(id);
+      const appended = await Promise.all(all.map((one) => session.append(one)));
+      return { ids: appended.map((one) => one.id) };
     },
   }),
   defineRoute({
@@ -150,7 +123,6 @@ export const sessionRoutes: readonly Route[] = [
     path: '/v1/sessions/:id/fork',
     name: 'forkSession',
     summary: 'Fork a session',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ at: z.string().optional(), artifacts: z.boolean().optional() }),
@@ -163,8 +135,8 @@ export const sessionRoutes: readonly Route[] = [
       json: z.looseObject({ id: z.string(), artifactsCopied: z.boolean() }),
       example: { id: ID, oldFile: '/a.jsonl', newFile: '/b.jsonl', artifactsCopied: true },
     },
-    async run({ params: { id }, body, request }) {
-      const report = await request.service.served.store.sessions.fork(id, given(body) as object);
+    async run({ params: { id }, body, store }) {
+      const report = await store.sessions.fork(id, body);
       const headers = { Location: `/v1/sessions/${report.id}` };
       return jsonReply(report, { headers });
     },
@@ -174,7 +146,6 @@ export const sessionRoutes: readonly Route[] = [
     path: '/v1/sessions/:id/resource',
     name: 'readResource',
     summary: 'The text at artifact://<id> or agent://<id> of a session, whole or in lines',
-    needs: 'read',
     params,
     query: z.strictObject({
       url: z.string().describe('artifact://<id>, agent://<id>, agent://<id>/path or ?q='),
@@ -192,17 +163,14 @@ export const sessionRoutes: readonly Route[] = [
         notes: [],
       },
     },
-    async run({ params: { id }, query: { url, ...range }, request }) {
-      const { sessions } = request.service.served.store;
-      return jsonReply(await sessions.resolve(url, { session: id, ...given(range) }));
-    },
+    give: ({ params: { id }, query: { url, ...range }, store }) =>
+      store.sessions.resolve(url, { session: id, ...range }),
   }),
   defineRoute({
     method: 'post',
     path: '/v1/sessions/:id/artifacts',
     name: 'saveArtifact',
     summary: 'Store an artifact of a session',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ text: z.string(), toolType: z.string().optional() }),
@@ -214,11 +182,10 @@ export const sessionRoutes: readonly Route[] = [
       json: z.strictObject({ id: z.string(), url: z.string() }),
       example: { id: '0', url: 'artifact://0' },
     },
-    async run({ params: { id }, body: { text, toolType = 'tool' }, request }) {
-      return withSession(request, id, async (session) => {
-        const saved = await session.saveArtifact(text, toolType);
-        return jsonReply({ id: saved.id, url: `artifact://${saved.id}` });
-      });
+    async give({ params, body: { text, toolType = 'tool' }, store }) {
+      await using session = await store.sessions.open(params.id);
+      const { id } = await session.saveArtifact(text, toolType);
+      return { id, url: `artifact://${id}` };
     },
   }),
 ];

@@ -33,7 +33,6 @@ export const signInRoutes: readonly Route[] = [
     summary: 'The token of a one-time code, which is sent as the bearer',
     needs: 'nobody',
     answer: {
-      status: 200,
       what: 'The token',
       json: z.strictObject({ token: z.string() }),
       example: { token: 'quipu_h3JzGm0cWq' },

@@ -5,7 +5,7 @@ import { decodeUtf8 } from '../../../base/text.ts';
 import { assertPayloadFits } from '../../../context/payloads/codecs.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
 import { planSeal } from '../../../context/streams/plan-seal.ts';
-import type { OpenTurnRow } from '../../../engine/engine.ts';
+import type { Engine, OpenTurnRow } from '../../../engine/engine.ts';
 import { Encoding } from '../../../format/turn-record.ts';
 import { headCondition } from '../exchange/conditions.ts';
 import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
@@ -33,7 +33,6 @@ export const streamingRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/open',
     name: 'openTurn',
     summary: 'Open a turn to stream into; it becomes the head when sealed',
-    needs: 'write',
     headers: { 'If-Match': 'The id of the head in quotes; another head is 412' },
     params: z.strictObject({ id: contextId }),
     body: {
@@ -46,14 +45,7 @@ export const streamingRoutes: readonly Route[] = [
       example: { type: 'chat.message' },
     },
     answer: { status: 201, what: 'The open turn', json: turnJson, example: OPEN_EXAMPLE },
-    async run({ params: { id }, body, request }) {
-      const { contexts } = request.service.served.store;
-      const { type, version, encoding, parent } = body;
-      const turn = {
-        type,
-        ...(version !== undefined && { version }),
-        ...(encoding !== undefined && { encoding }),
-      };
+    async run({ params: { id }, body: { parent, ...turn }, request, store: { contexts } }) {
       const placement = { ...headCondition(request), ...(parent !== undefined && { parent }) };
       const opened = await contexts.open(id, turn, placement);
       const headers = { Location: `/v1/turns/${opened.id}` };
@@ -66,7 +58,6 @@ export const streamingRoutes: readonly Route[] = [
     path: '/v1/turns/:id/delta',
     name: 'writeDelta',
     summary: 'Add bytes to an open turn; sent again with the same offset they are added once',
-    needs: 'write',
     params,
     query: z.strictObject({ offset: count.describe('Bytes that the turn has before these') }),
     body: { bytes: 'The bytes to add' },
@@ -75,11 +66,11 @@ export const streamingRoutes: readonly Route[] = [
       json: z.strictObject({ size: z.int() }),
       example: { size: 120 },
     },
-    async run({ params: { id }, query: { offset }, request }) {
+    async give({ params: { id }, query: { offset }, request, engine }) {
       const bytes = await readBody(request, PAYLOAD_BYTES_MAX);
       assertPayloadFits(offset + bytes.length, PAYLOAD_BYTES_MAX);
-      await request.service.served.engine.commit({ deltas: [{ turn: id, offset, bytes }] });
-      return jsonReply({ size: offset + bytes.length });
+      await engine.commit({ deltas: [{ turn: id, offset, bytes }] });
+      return { size: offset + bytes.length };
     },
   }),
 
@@ -88,7 +79,6 @@ export const streamingRoutes: readonly Route[] = [
     path: '/v1/turns/:id/seal',
     name: 'sealTurn',
     summary: 'End an open turn: complete, or aborted when a reason is given',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ abort: z.string().min(1).max(4096).optional() }),
@@ -96,9 +86,8 @@ export const streamingRoutes: readonly Route[] = [
       example: { abort: 'the model stopped answering' },
     },
     answer: { status: 201, what: 'The sealed turn', json: turnJson, example: EXAMPLE_TURN },
-    async run({ params: { id }, body, request }) {
-      const { store, engine } = request.service.served;
-      const { row, bytes } = await mustGetOpen(request, id);
+    async run({ params: { id }, body, store, engine }) {
+      const { row, bytes } = await mustGetOpen(engine, id);
       if (body.abort === undefined && row.encoding === Encoding.text) decodeUtf8(bytes);
       await engine.commit(planSeal(id, bytes, body.abort));
       const turn = await store.contexts.turn(id, { payload: false });
@@ -112,7 +101,6 @@ export const streamingRoutes: readonly Route[] = [
     path: '/v1/turns/:id/events',
     name: 'followOpenTurn',
     summary: 'The bytes of a turn as they come, as server-sent events, until it is sealed',
-    needs: 'read',
     headers: { 'Last-Event-ID': 'Go on after that many bytes' },
     params,
     query: z.strictObject({
@@ -125,10 +113,10 @@ export const streamingRoutes: readonly Route[] = [
       what: 'Events `delta` with {"offset", "base64"}, then `end`',
       type: 'text/event-stream',
     },
-    async run({ params: { id }, query, request }) {
+    async run({ params: { id }, query, request, engine }) {
       const after = Number(resumeAt(request, query.after) ?? 0);
       if (!Number.isSafeInteger(after)) throw invalid('Last-Event-ID', 'must be a number of bytes');
-      if ((await request.service.served.engine.getTurn(id)) === undefined) throw noTurn(id);
+      if ((await engine.getTurn(id)) === undefined) throw noTurn(id);
       const open = (from = String(after)): AsyncIterable<SentEvent> =>
         deltas(request, id, Number(from));
       return eventReply(reopened(open, request), request);
@@ -149,8 +137,7 @@ async function* deltas(
   }
 }
 
-async function mustGetOpen(request: HttpRequest, id: TurnId): Promise<OpenTurnRow> {
-  const { engine } = request.service.served;
+async function mustGetOpen(engine: Engine, id: TurnId): Promise<OpenTurnRow> {
   const open = await engine.getOpenTurn(id);
   if (open !== undefined) return open;
   if ((await engine.getTurn(id)) === undefined) throw noTurn(id);

@@ -46,7 +46,6 @@ export const turnRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/turns',
     name: 'listTurns',
     summary: 'The newest turns of a context, those before one, or a range by depth; older first',
-    needs: 'read',
     params: z.strictObject({ id: contextId }),
     query: pageQuery,
     answer: {
@@ -59,10 +58,8 @@ export const turnRoutes: readonly Route[] = [
       }),
       example: { turns: [EXAMPLE_TURN], cursor: '2', headDepth: 1 },
     },
-    async run({ params: { id }, query, request }) {
-      const source = pageSource(request.service.served.store.contexts, id, query);
-      return pageReply(source, readOptions(query), request);
-    },
+    run: ({ params: { id }, query, request, store }) =>
+      pageReply(pageSource(store.contexts, id, query), readOptions(query), request),
   }),
 
   defineRoute({
@@ -70,7 +67,6 @@ export const turnRoutes: readonly Route[] = [
     path: '/v1/contexts/:id/turns',
     name: 'appendTurns',
     summary: 'Append one turn, several at once, or a body of any type as the payload of one',
-    needs: 'write',
     headers: {
       'Idempotency-Key': 'The same key with the same turns gives the first result again',
       'If-Match': 'The id of the head in quotes; another head is 412',
@@ -93,8 +89,7 @@ export const turnRoutes: readonly Route[] = [
       json: z.union([turnJson, z.strictObject({ turns: z.array(turnJson) })]),
       example: EXAMPLE_TURN,
     },
-    async run({ params: { id }, query, body, request }) {
-      const { contexts } = request.service.served.store;
+    async run({ params: { id }, query, body, request, store: { contexts } }) {
       const { parent } = query;
       const conditions = appendConditions(request);
       const options: AppendOptions = { ...conditions, ...(parent !== undefined && { parent }) };
@@ -112,14 +107,12 @@ export const turnRoutes: readonly Route[] = [
     path: '/v1/turns/:id',
     name: 'getTurn',
     summary: 'One turn',
-    needs: 'read',
     params: z.strictObject({ id: turnId }),
     query: z.strictObject(readQuery),
     answer: { what: 'The turn', json: turnJson, example: EXAMPLE_TURN },
-    async run({ params: { id }, query, request }) {
-      const { contexts } = request.service.served.store;
+    async run({ params: { id }, query, request, store }) {
       const asked = readOptions(query);
-      const turn = await contexts.turn(id, smallPayloads(asked));
+      const turn = await store.contexts.turn(id, smallPayloads(asked));
       if (turn !== undefined) return turnReply(turn, asked, request);
       const data = { what: 'turn', id: String(id) };
       throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, data);
@@ -131,7 +124,6 @@ export const turnRoutes: readonly Route[] = [
     path: '/v1/turns/:id/chain',
     name: 'getChain',
     summary: 'The whole chain up to a turn, from its root, whatever contexts lead to it',
-    needs: 'read',
     params: z.strictObject({ id: turnId }),
     query: z.strictObject(readQuery),
     answer: {
@@ -146,7 +138,6 @@ export const turnRoutes: readonly Route[] = [
     path: '/v1/turns/:id/diff/:other',
     name: 'diffTurns',
     summary: 'Where two turns part, and the turns after that on either side',
-    needs: 'read',
     params: z.strictObject({ id: turnId, other: turnId }),
     answer: {
       what: '`base` is absent when they have nothing in common',
@@ -157,9 +148,7 @@ export const turnRoutes: readonly Route[] = [
       }),
       example: { base: '2', left: ['3'], right: ['4', '5'] },
     },
-    async run({ params: { id, other }, request }) {
-      return jsonReply(await request.service.served.store.contexts.diff(id, other));
-    },
+    give: ({ params: { id, other }, store }) => store.contexts.diff(id, other),
   }),
 ];
 

@@ -23,7 +23,6 @@ export const workflowControlRoutes: readonly Route[] = [
     path: `${THREAD}/fork`,
     name: 'forkThread',
     summary: 'Fork a thread at a step; nothing is copied',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ at: z.union([z.string(), z.int()]).optional() }),
@@ -31,12 +30,9 @@ export const workflowControlRoutes: readonly Route[] = [
       example: { at: 'coder' },
     },
     answer: { status: 201, what: 'The new thread', ...thread },
-    async run({ params: { id }, body, request }) {
-      const at = body?.at;
-      const { workflows } = request.service.served.store;
-      const fork = await workflows.fork(id, at === undefined ? {} : { at });
-      const Location = `/v1/workflows/threads/${fork.id}`;
-      return jsonReply(fork, { headers: { Location } });
+    async run({ params: { id }, body, store }) {
+      const fork = await store.workflows.fork(id, body);
+      return jsonReply(fork, { headers: { Location: `/v1/workflows/threads/${fork.id}` } });
     },
   }),
 
@@ -45,12 +41,10 @@ export const workflowControlRoutes: readonly Route[] = [
     path: `${THREAD}/compact`,
     name: 'compactThread',
     summary: 'Replace the steps so far by a summary for later roles',
-    needs: 'write',
     params,
     body: { json: z.strictObject({ summary: z.string() }), example: { summary: 'half done' } },
     answer: { status: 201, what: 'The step that has it', ...step },
-    run: async ({ params: { id }, body, request }) =>
-      jsonReply(await request.service.served.store.workflows.compact(id, body.summary)),
+    give: ({ params: { id }, body, store }) => store.workflows.compact(id, body.summary),
   }),
 
   defineRoute({
@@ -58,11 +52,9 @@ export const workflowControlRoutes: readonly Route[] = [
     path: `${THREAD}/pause`,
     name: 'pauseThread',
     summary: 'Pause a thread after its present step',
-    needs: 'write',
     params,
     answer: { what: 'The thread', ...thread },
-    run: async ({ params: { id }, request }) =>
-      jsonReply(await request.service.served.store.workflows.pause(id)),
+    give: ({ params: { id }, store }) => store.workflows.pause(id),
   }),
 
   defineRoute({
@@ -70,7 +62,6 @@ export const workflowControlRoutes: readonly Route[] = [
     path: `${THREAD}/kill`,
     name: 'killThread',
     summary: 'End a thread at once, with return code 130',
-    needs: 'write',
     params,
     body: {
       json: z.strictObject({ reason: z.string().optional() }),
@@ -78,8 +69,7 @@ export const workflowControlRoutes: readonly Route[] = [
       example: { reason: 'wrong branch' },
     },
     answer: { what: 'Its last node', ...step },
-    run: async ({ params: { id }, body, request }) =>
-      jsonReply(await request.service.served.store.workflows.kill(id, body?.reason)),
+    give: ({ params: { id }, body, store }) => store.workflows.kill(id, body.reason),
   }),
 
   defineRoute({
@@ -87,7 +77,6 @@ export const workflowControlRoutes: readonly Route[] = [
     path: `${THREAD}/events`,
     name: 'followThread',
     summary: 'The steps of a thread, those there and those to come, as server-sent events',
-    needs: 'read',
     headers: { 'Last-Event-ID': 'Go on after that step, also across a restart of the server' },
     params,
     query: z.strictObject({ after: hashText.optional().describe('As Last-Event-ID') }),
@@ -95,12 +84,11 @@ export const workflowControlRoutes: readonly Route[] = [
       what: 'Events `step`, each with its hash as id; `end` when the thread has ended or is removed',
       type: 'text/event-stream',
     },
-    async run({ params: { id }, query, request }) {
+    async run({ params: { id }, query, request, store: { workflows } }) {
       const after = resumeAt(request, query.after);
-      const { signal, service } = request;
+      const { signal } = request;
       // A missing thread is an error of the request, so it is found before the stream begins.
-      await service.served.store.workflows.steps(id, { limit: 1, content: false });
-      const { workflows } = service.served.store;
+      await workflows.steps(id, { limit: 1, content: false });
       const open = (from = after): AsyncIterable<SentEvent> =>
         toStepEvents(workflows.live(id, { signal, ...(from !== undefined && { after: from }) }));
       return eventReply(reopened(open, request), request);
@@ -112,15 +100,13 @@ export const workflowControlRoutes: readonly Route[] = [
     path: '/v1/workflows/bundles/:hash/events',
     name: 'watchThreads',
     summary: 'threads.json of a bundle, now and after every change, as server-sent events',
-    needs: 'read',
     params: z.strictObject({ hash: hashText }),
     answer: {
       what: 'Events `threads` with the document and its version; a reader far behind gets the newest',
       type: 'text/event-stream',
     },
-    run({ params: { hash }, request }) {
-      const { signal, service } = request;
-      const changes = service.served.store.workflows.watchIndex(hash, { signal });
+    run({ params: { hash }, request, store }) {
+      const changes = store.workflows.watchIndex(hash, { signal: request.signal });
       return eventReply(toIndexEvents(changes), request);
     },
   }),

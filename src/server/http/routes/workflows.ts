@@ -5,10 +5,8 @@ import type {
   ListThreads,
   NewStep,
   StartThread,
-  StepsOptions,
 } from '../../../workflow/threads/workflows.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
-import { given } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { count, flag } from '../exchange/schemas.ts';
@@ -44,14 +42,12 @@ const readRoutes: readonly Route[] = [
     path: '/v1/workflows/bundles',
     name: 'listBundles',
     summary: 'The workflows that are registered',
-    needs: 'read',
     answer: {
       what: 'By name, each with every bundle that the name stood for',
       json: z.strictObject({ items: z.array(bundleJson) }),
       example: { items: [EXAMPLE_BUNDLE] },
     },
-    run: async ({ request }) =>
-      jsonReply({ items: await request.service.served.store.workflows.bundles.list() }),
+    give: async ({ store }) => ({ items: await store.workflows.bundles.list() }),
   }),
 
   defineRoute({
@@ -59,7 +55,6 @@ const readRoutes: readonly Route[] = [
     path: THREADS,
     name: 'listThreads',
     summary: 'Running threads, the last changed first, then finished ones, newest first',
-    needs: 'read',
     query: z.strictObject({
       state: z.enum(['active', 'completed', 'all']).optional().describe('Default active'),
       bundle: hashText.optional(),
@@ -76,8 +71,7 @@ const readRoutes: readonly Route[] = [
       json: z.strictObject({ items: z.array(threadJson), cursor: z.string().optional() }),
       example: { items: [EXAMPLE_THREAD] },
     },
-    run: async ({ query, request }) =>
-      jsonReply(await request.service.served.store.workflows.list(given(query) as ListThreads)),
+    give: ({ query, store }) => store.workflows.list(query as ListThreads),
   }),
 
   defineRoute({
@@ -85,15 +79,14 @@ const readRoutes: readonly Route[] = [
     path: `${THREADS}/:id`,
     name: 'getThread',
     summary: 'One thread',
-    needs: 'read',
     params,
     query: z.strictObject({
       details: flag.optional().describe('With name, prompt, outcome and return code'),
     }),
     answer: { what: 'The thread', ...thread },
-    async run({ params: { id }, query, request }) {
-      const found = await request.service.served.store.workflows.get(id, given(query));
-      if (found !== undefined) return jsonReply(found);
+    async give({ params: { id }, query, store }) {
+      const found = await store.workflows.get(id, query);
+      if (found !== undefined) return found;
       const data = { what: 'thread', id };
       throw new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, data);
     },
@@ -104,7 +97,6 @@ const readRoutes: readonly Route[] = [
     path: `${THREADS}/:id/steps`,
     name: 'listSteps',
     summary: 'The last steps of a thread, oldest first',
-    needs: 'read',
     params,
     query: z.strictObject({
       limit: count.optional().describe('Default 50, at most 1,000'),
@@ -116,13 +108,8 @@ const readRoutes: readonly Route[] = [
       json: z.strictObject({ steps: z.array(stepJson), cursor: hashText.optional() }),
       example: { steps: [EXAMPLE_STEP] },
     },
-    run: async ({ params: { id }, query, request }) =>
-      jsonReply(
-        await request.service.served.store.workflows.steps(id, {
-          ...(given(query) as StepsOptions),
-          maxBytes: ANSWER_BYTES,
-        }),
-      ),
+    give: ({ params: { id }, query, store }) =>
+      store.workflows.steps(id, { ...query, maxBytes: ANSWER_BYTES }),
   }),
 
   defineRoute({
@@ -130,7 +117,6 @@ const readRoutes: readonly Route[] = [
     path: `${THREADS}/:id/info`,
     name: 'listThreadInfo',
     summary: 'The debug lines of a thread, oldest first',
-    needs: 'read',
     params,
     query: z.strictObject({
       from: count.optional().describe('The first line; default 0'),
@@ -141,13 +127,9 @@ const readRoutes: readonly Route[] = [
       json: z.strictObject({ lines: z.array(z.looseObject({})) }),
       example: { lines: [{ at: 1_790_000_000_500, level: 'info', message: 'planner begins' }] },
     },
-    run: async ({ params: { id }, query, request }) =>
-      jsonReply({
-        lines: await request.service.served.store.workflows.info(id, {
-          ...given(query),
-          maxBytes: ANSWER_BYTES,
-        }),
-      }),
+    give: async ({ params: { id }, query, store }) => ({
+      lines: await store.workflows.info(id, { ...query, maxBytes: ANSWER_BYTES }),
+    }),
   }),
 
   defineRoute({
@@ -155,17 +137,13 @@ const readRoutes: readonly Route[] = [
     path: `${THREADS}/:id/context`,
     name: 'getThreadContext',
     summary: 'What a model is shown: the prompt, then the steps since the last summary',
-    needs: 'read',
     params,
     answer: {
       what: 'The context; TOO_LARGE if it has more than 16 MiB',
       json: contextJson,
       example: EXAMPLE_WORKFLOW_CONTEXT,
     },
-    run: async ({ params: { id }, request }) =>
-      jsonReply(
-        await request.service.served.store.workflows.context(id, { maxBytes: CONTEXT_BYTES }),
-      ),
+    give: ({ params: { id }, store }) => store.workflows.context(id, { maxBytes: CONTEXT_BYTES }),
   }),
 ];
 
@@ -175,13 +153,10 @@ const writeRoutes: readonly Route[] = [
     path: THREADS,
     name: 'startThread',
     summary: 'Start a thread whose steps the caller records',
-    needs: 'write',
     body: { json: newThread, example: { name: 'solve-issue', prompt: 'Fix the parser.' } },
     answer: { status: 201, what: 'The new thread', ...thread },
-    async run({ body, request }) {
-      const started = await request.service.served.store.workflows.start(
-        given(body) as unknown as StartThread,
-      );
+    async run({ body, store }) {
+      const started = await store.workflows.start(body as StartThread);
       return jsonReply(started, { headers: { Location: `${THREADS}/${started.id}` } });
     },
   }),
@@ -191,14 +166,10 @@ const writeRoutes: readonly Route[] = [
     path: `${THREADS}/:id/steps`,
     name: 'appendStep',
     summary: 'Record a step',
-    needs: 'write',
     params,
     body: { json: newStep, example: { role: 'planner', content: 'Planned in two steps.' } },
     answer: { status: 201, what: 'The step', ...step },
-    run: async ({ params: { id }, body, request }) =>
-      jsonReply(
-        await request.service.served.store.workflows.step(id, given(body) as unknown as NewStep),
-      ),
+    give: ({ params: { id }, body, store }) => store.workflows.step(id, body as NewStep),
   }),
 
   defineRoute({
@@ -206,12 +177,10 @@ const writeRoutes: readonly Route[] = [
     path: `${THREADS}/:id/end`,
     name: 'endThread',
     summary: 'End a thread: from the index to the history',
-    needs: 'write',
     params,
     body: { json: threadEnd, optional: true, example: { returnCode: 0, summary: 'done' } },
     answer: { status: 201, what: 'Its last node', ...step },
-    run: async ({ params: { id }, body, request }) =>
-      jsonReply(await request.service.served.store.workflows.end(id, given(body) as EndThread)),
+    give: ({ params: { id }, body, store }) => store.workflows.end(id, body as EndThread),
   }),
 
   defineRoute({
@@ -219,13 +188,9 @@ const writeRoutes: readonly Route[] = [
     path: `${THREADS}/:id`,
     name: 'removeThread',
     summary: 'Remove a thread; the next collection frees what only it used',
-    needs: 'write',
     params,
     answer: { status: 204, what: 'It is gone' },
-    async run({ params: { id }, request }) {
-      await request.service.served.store.workflows.remove(id);
-      return {};
-    },
+    give: ({ params: { id }, store }) => store.workflows.remove(id),
   }),
 ];
 
