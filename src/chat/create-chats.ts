@@ -11,15 +11,7 @@ import { exportVerb } from './export/export-chat.ts';
 import { importChat } from './export/import-chat.ts';
 import { ChatView, chatExists, noChat } from './handle/chat-view.ts';
 import { ChatWriter, type ChatHandle, type ChatsHome } from './handle/chat-writer.ts';
-import type {
-  Chat,
-  ChatInfo,
-  ChatList,
-  ChatRetainReport,
-  ChatRetention,
-  Chats,
-  NewChat,
-} from './handle/chats.ts';
+import type { Chat, ChatInfo, Chats, NewChat } from './handle/chats.ts';
 import { listChats, readInfo, toInfo } from './handle/info.ts';
 import { attachVerb, changeVerbs } from './messages/change-verbs.ts';
 import { clarifyVerbs } from './messages/clarify-verbs.ts';
@@ -65,34 +57,34 @@ export function createChats(
   }
 
   return {
-    async create(given: NewChat = {}): Promise<ChatInfo> {
+    async create(given = {}) {
       lifetime.assertOpen('chats.create');
       return createChat(home, given);
     },
 
-    async open(id: string): Promise<Chat> {
+    async open(id) {
       lifetime.assertOpen('chats.open');
       const handle = handleOf(checkId(id, 'id'));
       await handle.view.run(() => undefined);
       return toChat(handle);
     },
 
-    async list(query = {}): Promise<ChatList> {
+    async list(query = {}) {
       lifetime.assertOpen('chats.list');
       return listChats(engine, query);
     },
 
-    async remove(id: string): Promise<void> {
+    async remove(id) {
       lifetime.assertOpen('chats.remove');
       await remove(checkId(id, 'id'));
     },
 
-    async import(document, given = {}): Promise<ChatInfo> {
+    async import(document, given = {}) {
       lifetime.assertOpen('chats.import');
       return importChat(home, document, given.id);
     },
 
-    async retain(policy: ChatRetention, { dryRun = false } = {}): Promise<ChatRetainReport> {
+    async retain(policy, { dryRun = false } = {}) {
       lifetime.assertOpen('chats.retain');
       const archive = async (id: string): Promise<void> => {
         await toChat(handleOf(id)).archive();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { QuipuError } from '../base/errors.ts';
 import { QUEUE_NAME, checkQueueName, noSuchQueue } from './events/check-input.ts';
-import type { OpenQueueOptions, Queue, QueueSummary, OwnedQueues } from './events/queue.ts';
+import type { OwnedQueues } from './events/queue.ts';
 import { isQueueFolder, listQueueFolders, queueFolder } from './folder/queue-folder.ts';
 import { SqliteQueue, type SqliteQueueOptions } from './sqlite-queue.ts';
 import { createQueueFolder } from './sqlite/open-database.ts';
@@ -24,7 +24,7 @@ export function createQueues(parent: string, options: SqliteQueueOptions = {}): 
   }
 
   return {
-    async open(name: string, { create = true }: OpenQueueOptions = {}): Promise<Queue> {
+    async open(name, { create = true } = {}) {
       checkQueueName(name);
       const path = join(parent, name);
       if (!isQueueFolder(path)) {
@@ -34,13 +34,13 @@ export function createQueues(parent: string, options: SqliteQueueOptions = {}): 
       return use(name);
     },
 
-    async list(): Promise<QueueSummary[]> {
+    async list() {
       return listQueueFolders(parent)
         .filter((name) => QUEUE_NAME.test(name))
         .map((name) => ({ name, ...use(name).summary() }));
     },
 
-    async work(): Promise<void> {
+    async work() {
       const message =
         'workers are for queues on PostgreSQL; here a push starts the handlers by itself, and `quipu queue dispatch` those that were left';
       throw new QuipuError('UNSUPPORTED', message, {
@@ -49,7 +49,7 @@ export function createQueues(parent: string, options: SqliteQueueOptions = {}): 
       });
     },
 
-    async close(): Promise<void> {
+    async close() {
       await Promise.allSettled([...known.values()].map((queue) => queue.close()));
     },
   };

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { ReadableStream } from 'node:stream/web';
 import { toHash, type Hash } from '../base/brand.ts';
 import { checkWhole } from '../base/check-value.ts';
 import { QuipuError, invalid, notFound } from '../base/errors.ts';
@@ -7,14 +6,7 @@ import { hashBytes, sha256Hex } from '../base/hash.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { toStream } from '../base/to-stream.ts';
 import type { Engine } from '../engine/engine.ts';
-import type {
-  BlobDetails,
-  BlobInfo,
-  BlobListOptions,
-  BlobPage,
-  Blobs,
-  ByteRange,
-} from './blobs.ts';
+import type { BlobInfo, Blobs, ByteRange } from './blobs.ts';
 
 /** A blob up to this size goes through the journal in one commit; a larger blob is written in pieces. */
 const COMMIT_BYTES_MAX = 1_048_576;
@@ -43,25 +35,25 @@ export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'er
       return stored;
     },
 
-    async get(ref: string): Promise<Uint8Array | undefined> {
+    async get(ref) {
       lifetime.assertOpen('blobs.get');
       const hash = await findHash(engine, ref);
       return hash && engine.getBlob(hash);
     },
 
-    async has(ref: string): Promise<boolean> {
+    async has(ref) {
       lifetime.assertOpen('blobs.has');
       const hash = await findHash(engine, ref);
       return hash !== undefined && engine.hasBlob(hash);
     },
 
-    async stat(ref: string): Promise<BlobDetails | undefined> {
+    async stat(ref) {
       lifetime.assertOpen('blobs.stat');
       const hash = await findHash(engine, ref);
       return hash && engine.statBlob(hash);
     },
 
-    async list(options: BlobListOptions = {}): Promise<BlobPage> {
+    async list(options = {}) {
       lifetime.assertOpen('blobs.list');
       const { prefix = '', limit = LIST_DEFAULT, cursor } = options;
       checkWhole(limit, 'limit', 1, LIST_MAX);
@@ -77,7 +69,7 @@ export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'er
       return { items, ...(items.length === limit && last !== undefined && { cursor: last }) };
     },
 
-    stream(ref: string, range: ByteRange = {}): ReadableStream<Uint8Array> {
+    stream(ref, range = {}) {
       lifetime.assertOpen('blobs.stream');
       parseBlobRef(ref);
       checkRange(range);

@@ -1,11 +1,8 @@
 import { join } from 'node:path';
-import { jsonable, type Jsonable } from '../base/jsonable.ts';
+import { jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
 import type { Progress } from '../engine/engine.ts';
 import type { BackupReport } from '../engine/upkeep.ts';
-import type { GcOptions, GcReport } from '../maintain/collect-garbage.ts';
-import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.ts';
-import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
 import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
 import { removeDrafts } from './create-blobs.ts';
 import { queuesFolder, type QueuesPlace, type StoreHome } from './kinds.ts';
@@ -17,22 +14,22 @@ import type { StoreElsewhere } from './store.ts';
 export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Maintain {
   const { engine, lifetime, clock, folder, queues, away } = home;
   return {
-    async stats(): Promise<Stats> {
+    async stats() {
       lifetime.assertOpen('maintain.stats');
       return withRatios(await engine.stats());
     },
 
-    async checkpoint(): Promise<void> {
+    async checkpoint() {
       lifetime.assertOpen('maintain.checkpoint');
       await engine.checkpoint();
     },
 
-    async reindex(progress?: Progress): Promise<void> {
+    async reindex(progress) {
       lifetime.assertOpen('maintain.reindex');
       await engine.reindex(progress);
     },
 
-    async gc(options: GcOptions = {}): Promise<GcReport> {
+    async gc(options = {}) {
       lifetime.assertOpen('maintain.gc');
       checkAmounts(options, ['graceMs']);
       if (options.dryRun !== true) {
@@ -48,7 +45,7 @@ export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Mai
       return report;
     },
 
-    async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    async verify(options = {}) {
       lifetime.assertOpen('maintain.verify');
       const { verifyStore } = await import('../maintain/verify-store.ts');
       const report = await verifyStore(engine, options);
@@ -67,16 +64,13 @@ export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Mai
       return { ...report, ok: false, problems: [...report.problems, ...problems] };
     },
 
-    async backup(to: string, progress?: Progress): Promise<BackupReport> {
+    async backup(to, progress) {
       lifetime.assertOpen('maintain.backup');
       if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
       return backUp(home, to, progress);
     },
 
-    async retain(
-      policy: RetentionPolicy,
-      options: { readonly dryRun?: boolean } = {},
-    ): Promise<Jsonable<RetainReport>> {
+    async retain(policy, options = {}) {
       lifetime.assertOpen('maintain.retain');
       checkAmounts(policy, ['maxAgeMs', 'maxBytes', 'keep']);
       if (policy.maxAgeMs === undefined && policy.maxBytes === undefined) {

@@ -1,13 +1,13 @@
-import { toTurnId, type TurnId, type TurnIdLike } from '../base/brand.ts';
+import { toTurnId } from '../base/brand.ts';
 import { checkBoolean } from '../base/check-value.ts';
-import { jsonable, type Jsonable } from '../base/jsonable.ts';
+import { jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
 import { checkBounded } from '../base/text.ts';
-import type { Contexts, EraseOptions, TurnEraseReport } from '../context/contexts.ts';
+import type { Contexts, EraseOptions } from '../context/contexts.ts';
 import { REASON_BYTES_MAX } from '../context/limits.ts';
 import type { RootSource } from '../engine/roots.ts';
-import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
-import type { BlobEraseOptions, Blobs } from './blobs.ts';
+import type { BlobNeed } from '../engine/upkeep.ts';
+import type { Blobs } from './blobs.ts';
 import { findHash, noBlob } from './create-blobs.ts';
 import type { StoreHome } from './kinds.ts';
 import type { StoreElsewhere } from './store.ts';
@@ -22,12 +22,12 @@ export function eraseVerbs(home: StoreHome, elsewhere?: StoreElsewhere): EraseVe
   const here = eraseHere(home);
   const { eraseTurn, eraseBlob } = elsewhere ?? here;
   return {
-    async turn(turn: TurnIdLike, options: EraseOptions): Promise<Jsonable<TurnEraseReport>> {
+    async turn(turn, options) {
       home.lifetime.assertOpen('contexts.erase');
       return jsonable(await eraseTurn(toTurnId(turn), options));
     },
 
-    async blob(ref: string, options: BlobEraseOptions): Promise<Jsonable<EraseReport>> {
+    async blob(ref, options) {
       home.lifetime.assertOpen('blobs.erase');
       return jsonable(await eraseBlob(ref, options));
     },
@@ -45,14 +45,14 @@ function eraseHere({
   }
 
   return {
-    async eraseTurn(turn: TurnId, options: EraseOptions): Promise<TurnEraseReport> {
+    async eraseTurn(turn, options) {
       const checked = checkErase(options);
       const { eraseTurn } = await import('../maintain/erase-blobs.ts');
       const others = await otherSources();
       return eraseTurn(engine, turn, { ...checked, atMs: clock(), others });
     },
 
-    async eraseBlob(ref: string, options: BlobEraseOptions): Promise<EraseReport> {
+    async eraseBlob(ref, options) {
       const checked = { ...checkErase(options), letGo: checkLetGo(options.letGo) };
       const hash = await findHash(engine, ref);
       if (hash === undefined || !(await engine.hasBlob(hash))) throw noBlob(ref);

@@ -14,15 +14,7 @@ import { listThreads } from './threads/list-threads.ts';
 import { readThread } from './threads/read-thread.ts';
 import { describeThread, describeThreads } from './threads/thread-details.ts';
 import { watchIndex } from './threads/watch-index.ts';
-import type {
-  InfoOptions,
-  StepPage,
-  ThreadDetails,
-  LiveOptions,
-  StepsOptions,
-  Thread,
-  Workflows,
-} from './threads/workflows.ts';
+import type { InfoOptions, Thread, Workflows } from './threads/workflows.ts';
 
 type ReadVerbs = Pick<
   Workflows,
@@ -32,7 +24,7 @@ type ReadVerbs = Pick<
 export function readVerbs(home: WorkflowsHome): ReadVerbs {
   const { engine, lifetime } = home;
   return {
-    async get(id: string, { details = false } = {}): Promise<ThreadDetails | undefined> {
+    async get(id, { details = false } = {}) {
       lifetime.assertOpen('workflows.get');
       checkBoolean(details, 'details');
       try {
@@ -53,7 +45,7 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
       return { ...page, items: await describeThreads(engine, page.items) };
     },
 
-    async steps(id: string, options: StepsOptions = {}): Promise<StepPage> {
+    async steps(id, options = {}) {
       lifetime.assertOpen('workflows.steps');
       const { limit = STEPS_DEFAULT, before, content = true, maxBytes = Infinity } = options;
       const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
@@ -67,28 +59,28 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
       return { steps, ...(oldest?.parent && { cursor: oldest.hash }) };
     },
 
-    async context(id: string, { maxBytes = Infinity } = {}) {
+    async context(id, { maxBytes = Infinity } = {}) {
       lifetime.assertOpen('workflows.context');
       return assembleContext(engine, toThreadId(id), maxBytes);
     },
 
-    async info(id: string, options: InfoOptions = {}): Promise<readonly JsonObject[]> {
+    async info(id, options = {}) {
       lifetime.assertOpen('workflows.info');
       return readInfo(engine, await readThread(engine, toThreadId(id)), options);
     },
 
-    live(id: string, options: LiveOptions = {}) {
+    live(id, options = {}) {
       lifetime.assertOpen('workflows.live');
       const { after } = options;
       return liveSteps(home, { id: toThreadId(id), after, signal: checkSignal(options.signal) });
     },
 
-    watchIndex(bundle: string, options = {}) {
+    watchIndex(bundle, options = {}) {
       lifetime.assertOpen('workflows.watchIndex');
       return watchIndex(home, toHash(bundle, 'bundle'), checkSignal(options.signal));
     },
 
-    async findReachableHashes(roots: Iterable<string>) {
+    async findReachableHashes(roots) {
       lifetime.assertOpen('workflows.findReachableHashes');
       return findReachableHashes(
         engine,

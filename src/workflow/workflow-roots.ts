@@ -1,5 +1,4 @@
 import type { Hash } from '../base/brand.ts';
-import type { Change } from '../engine/batch.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import { parseRegistry } from './bundles/bundles.ts';
@@ -36,7 +35,7 @@ export function workflowRoots(engine: Engine): RootSource {
       }
     },
     // The note of a thread that ends names its last state, which its index no longer does.
-    rootsIn: (change: Change) => change.docs.flatMap((doc) => [...rootsInDoc(doc)]),
+    rootsIn: (change) => change.docs.flatMap((doc) => [...rootsInDoc(doc)]),
   };
 }
 

@@ -25,7 +25,7 @@ export interface ChatLines {
 export function logLines(engine: Engine, id: string): ChatLines {
   const log = eventsLog(id);
   return {
-    async read(from: number, limit: number): Promise<readonly Line[]> {
+    async read(from, limit) {
       const lines = await unlessDamaged(() => engine.readLog(log, from, limit));
       if (lines !== undefined) return lines;
       const { page = [] } = (await engine.salvageLog(log, from, limit)) ?? {};

@@ -26,7 +26,7 @@ export const EXPORT_VERSION = 1;
 
 export function exportVerb(handle: ChatHandle): Pick<Chat, 'export'> {
   return {
-    export(options = {}): AsyncIterable<string> {
+    export(options = {}) {
       handle.assertOpen('chat.export');
       const { format = 'markdown', branch = MAIN_BRANCH } = options;
       checkBranch(branch);

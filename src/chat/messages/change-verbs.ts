@@ -3,7 +3,6 @@ import { checkBoolean } from '../../base/check-value.ts';
 import { exists, invalid, notFound } from '../../base/errors.ts';
 import { checkLine, kindOf } from '../../base/text.ts';
 import type { BlobSource } from '../../engine/engine.ts';
-import type { ChatEvent } from '../events/event.ts';
 import { holdBlobs } from '../events/hold-blobs.ts';
 import { BRANCHES_MAX, ID_CHARS_MAX, TITLE_CHARS_MAX, NAME_CHARS_MAX } from '../events/limits.ts';
 import { metaChange } from '../events/meta.ts';
@@ -11,7 +10,7 @@ import { checkId, newId } from '../events/names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import { assertWritable, type ChatHandle } from '../handle/chat-writer.ts';
-import type { AttachOptions, Chat, ChatInfo, ForkOptions } from '../handle/chats.ts';
+import type { Chat } from '../handle/chats.ts';
 import { toInfo } from '../handle/info.ts';
 import { attachmentOf } from '../projections/message-part.ts';
 import { toAttachment } from '../projections/message.ts';
@@ -21,7 +20,7 @@ type ChangeVerbs = Pick<Chat, 'edit' | 'fork' | 'update'>;
 
 export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): ChangeVerbs {
   return {
-    async edit(message: string, content: string): Promise<ChatEvent> {
+    async edit(message, content) {
       assertOpen('chat.edit');
       const message_id = checkId(message, 'message');
       if (typeof content !== 'string')
@@ -36,7 +35,7 @@ export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): Cha
       return only(event);
     },
 
-    async fork(message: string, options: ForkOptions = {}): Promise<string> {
+    async fork(message, options = {}) {
       assertOpen('chat.fork');
       const parent_message_id = checkId(message, 'message');
       const { branch = newId(home.clock()), before = false } = options;
@@ -51,7 +50,7 @@ export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): Cha
       return new_thread_id;
     },
 
-    async update({ title, pinned }): Promise<ChatInfo> {
+    async update({ title, pinned }) {
       assertOpen('chat.update');
       if (title !== undefined) checkLine(title, 'title', TITLE_CHARS_MAX);
       if (pinned !== undefined) checkBoolean(pinned, 'pinned');
@@ -84,7 +83,7 @@ const ANY_TYPE = 'application/octet-stream';
 export function attachVerb({ home, view, writer, assertOpen }: ChatHandle): Pick<Chat, 'attach'> {
   const { engine, clock } = home;
   return {
-    async attach(source, options: AttachOptions) {
+    async attach(source, options) {
       assertOpen('chat.attach');
       const { message, artifact = false, call } = options;
       if (checkLine(options.name, 'name', NAME_CHARS_MAX) === '') throw invalid('name', 'is empty');

@@ -1,7 +1,7 @@
 import { checkWhole } from '../../base/check-value.ts';
 import { exists, invalid, tooLarge, type QuipuError } from '../../base/errors.ts';
 import { checkBounded, checkLine } from '../../base/text.ts';
-import type { ChatEvent, JsonObject } from '../events/event.ts';
+import type { JsonObject } from '../events/event.ts';
 import {
   BATCHES_MAX,
   LINE_PAYLOAD_BYTES,
@@ -12,15 +12,10 @@ import {
   TITLE_CHARS_MAX,
 } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
-import { payloadProblem, type Answer, type Question } from '../events/payloads.ts';
+import { payloadProblem } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
-import type {
-  Chat,
-  ClarificationBatch,
-  ClarificationPage,
-  ClarificationQuery,
-} from '../handle/chats.ts';
+import type { Chat, ClarificationBatch, ClarificationPage } from '../handle/chats.ts';
 import {
   answersProblem,
   questionsProblem,
@@ -33,10 +28,7 @@ type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss' | 'clarifications'>;
 
 export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): ClarifyVerbs {
   return {
-    async ask(
-      questions: readonly Question[],
-      options: { readonly id?: string; readonly title?: string } = {},
-    ): Promise<string> {
+    async ask(questions, options = {}) {
       assertOpen('chat.ask');
       const { id = newId(home.clock()), title } = options;
       const batch_id = checkId(id, 'batch');
@@ -62,7 +54,7 @@ export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): Cl
       return batch_id;
     },
 
-    async answer(batch: string, answers: readonly Answer[]): Promise<ChatEvent> {
+    async answer(batch, answers) {
       assertOpen('chat.answer');
       const payload = { batch_id: checkId(batch, 'batch'), answers };
       assertFits('clarification_answer_submitted', payload);
@@ -74,7 +66,7 @@ export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): Cl
       return only(event);
     },
 
-    async dismiss(batch: string, reason?: string): Promise<ChatEvent> {
+    async dismiss(batch, reason) {
       assertOpen('chat.dismiss');
       const said =
         reason === undefined ? {} : { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX) };
@@ -86,7 +78,7 @@ export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): Cl
       return only(event);
     },
 
-    async clarifications(query: ClarificationQuery = {}): Promise<ClarificationPage> {
+    async clarifications(query = {}) {
       assertOpen('chat.clarifications');
       const { before = Infinity, limit = PAGE_MESSAGES_DEFAULT } = query;
       if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);

@@ -11,7 +11,7 @@ import { refOf } from '../events/payloads.ts';
 import type { ReadLine } from '../events/read-line.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle, ChatsHome } from '../handle/chat-writer.ts';
-import type { Chat, EventPage, Projected } from '../handle/chats.ts';
+import type { Chat, Projected } from '../handle/chats.ts';
 import { toStatus } from '../handle/info.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 import {
@@ -35,7 +35,7 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
       return view.run(toStatus);
     },
 
-    async events({ after = 0, limit = PAGE_EVENTS } = {}): Promise<EventPage> {
+    async events({ after = 0, limit = PAGE_EVENTS } = {}) {
       assertOpen('chat.events');
       checkWhole(after, 'after', 0, Number.MAX_SAFE_INTEGER);
       checkWhole(limit, 'limit', 0, PAGE_EVENTS_MAX);
@@ -80,7 +80,7 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
       }
     },
 
-    async problems(): Promise<ChatProblem[]> {
+    async problems() {
       assertOpen('chat.problems');
       const unreadable = await findUnreadable(view);
       return view.run(async () => {

@@ -10,7 +10,7 @@ import { checkId } from '../events/names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
-import type { Chat, MessagePage, MessageQuery } from '../handle/chats.ts';
+import type { Chat, MessagePage } from '../handle/chats.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 import { toDamaged, type ChatMessage } from '../projections/message.ts';
 import { checkBranch } from './check-message.ts';
@@ -22,13 +22,13 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
   const { view, home, assertOpen } = handle;
   const { engine } = home;
   return {
-    async message(id: string): Promise<ChatMessage | undefined> {
+    async message(id) {
       assertOpen('chat.message');
       const part = await view.run(() => findPart(view, checkId(id, 'message')));
       return part && loadMessage(engine, part);
     },
 
-    async messages(query: MessageQuery = {}): Promise<MessagePage> {
+    async messages(query = {}) {
       assertOpen('chat.messages');
       const { branch = MAIN_BRANCH, limit = PAGE_MESSAGES_DEFAULT } = query;
       const { before = Infinity, maxContent = Infinity } = query;
@@ -53,7 +53,7 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
       });
     },
 
-    async search(text, options = {}): Promise<MessagePage> {
+    async search(text, options = {}) {
       assertOpen('chat.search');
       const { branch = '*', limit = PAGE_MESSAGES_DEFAULT } = options;
       const { before = Infinity, maxContent = Infinity } = options;

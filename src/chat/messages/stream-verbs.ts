@@ -1,12 +1,12 @@
 import { DeltaWriter } from '../../base/delta-writer.ts';
 import { QuipuError, invalid, tooLarge } from '../../base/errors.ts';
 import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
-import type { ChatEvent, JsonObject, NewEvent } from '../events/event.ts';
+import type { JsonObject, NewEvent } from '../events/event.ts';
 import { PAYLOAD_BYTES_MAX, STREAM_GATHER_MS } from '../events/limits.ts';
 import { checkId } from '../events/names.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import { assertWritable, type ChatHandle } from '../handle/chat-writer.ts';
-import type { Chat, Completion, MessageStream } from '../handle/chats.ts';
+import type { Chat, MessageStream } from '../handle/chats.ts';
 import type { MessagePart } from '../projections/message-part.ts';
 import { assertCanBegin, mustFind, ofCompletion, only, toPayload } from './check-message.ts';
 import { findPart, loadMessage } from './find-messages.ts';
@@ -29,7 +29,7 @@ export function streamVerbs(handle: ChatHandle): StreamVerbs {
       return openStream(handle, { payload, deltas: 0, text: '' });
     },
 
-    async resume(message: string): Promise<MessageStream> {
+    async resume(message) {
       assertOpen('chat.resume');
       const id = checkId(message, 'message');
       const part = await view.run(async (now) => {
@@ -41,7 +41,7 @@ export function streamVerbs(handle: ChatHandle): StreamVerbs {
       return openStream(handle, { payload: payloadOf(part), deltas: part.deltas, text: content });
     },
 
-    async complete(message: string, content?: string, more: Completion = {}): Promise<ChatEvent> {
+    async complete(message, content, more = {}) {
       assertOpen('chat.complete');
       const id = checkId(message, 'message');
       const completion = ofCompletion(more);
@@ -130,7 +130,7 @@ function openStream({ home, writer, assertOpen }: ChatHandle, start: StreamStart
     id: message_id,
     text: start.text,
 
-    async write(text: string): Promise<void> {
+    async write(text) {
       assertStreaming('stream.write');
       if (typeof text !== 'string') throw invalid('text', `must be a string, got ${kindOf(text)}`);
       // A character may come in two halves; the first one waits.
@@ -145,12 +145,12 @@ function openStream({ home, writer, assertOpen }: ChatHandle, start: StreamStart
       await writes.push(encodeUtf8(ready));
     },
 
-    async flush(): Promise<void> {
+    async flush() {
       assertStreaming('stream.flush');
       await writes.flush();
     },
 
-    async complete(content?: string, more: Completion = {}): Promise<ChatEvent> {
+    async complete(content, more = {}) {
       assertStreaming('stream.complete');
       if (content === undefined && half !== '') throw invalid('text', 'ends in half a character');
       const end = completed(payload, content ?? pieces.join(''), ofCompletion(more));

@@ -4,7 +4,7 @@ import { isObject, type ChatEvent, type JsonObject } from '../events/event.ts';
 import { ID_CHARS_MAX, NAME_CHARS_MAX } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
-import type { Chat, NewToolCall, ToolResult } from '../handle/chats.ts';
+import type { Chat } from '../handle/chats.ts';
 import { mustFind, only } from './check-message.ts';
 
 type ToolVerbs = Pick<Chat, 'callTool' | 'returnTool'>;
@@ -22,7 +22,7 @@ export function toolVerbs({ home, writer, assertOpen }: ChatHandle): ToolVerbs {
   }
 
   return {
-    async callTool(call: NewToolCall): Promise<string> {
+    async callTool(call) {
       assertOpen('chat.callTool');
       const { name, message, id = newId(home.clock()) } = call;
       const call_id = checkCall(id);
@@ -33,7 +33,7 @@ export function toolVerbs({ home, writer, assertOpen }: ChatHandle): ToolVerbs {
       return call_id;
     },
 
-    async returnTool(call: string, returned: ToolResult): Promise<ChatEvent> {
+    async returnTool(call, returned) {
       assertOpen('chat.returnTool');
       const call_id = checkCall(call);
       if (!isObject(returned) || 'result' in returned === 'error' in returned) {

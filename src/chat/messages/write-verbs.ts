@@ -1,8 +1,8 @@
 import { invalid } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
-import type { ChatEvent, NewEvent } from '../events/event.ts';
+import type { NewEvent } from '../events/event.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
-import type { AppendOptions, Chat, NewMessage } from '../handle/chats.ts';
+import type { Chat } from '../handle/chats.ts';
 import { partOf } from '../projections/message-part.ts';
 import { assertCanBegin, assertExpected, toPayload } from './check-message.ts';
 import { loadMessage } from './find-messages.ts';
@@ -13,7 +13,7 @@ export function writeVerbs(handle: ChatHandle): WriteVerbs {
   const { home, writer, assertOpen } = handle;
 
   return {
-    async append(events, options: AppendOptions = {}): Promise<ChatEvent[]> {
+    async append(events, options = {}) {
       assertOpen('chat.append');
       const list = Array.isArray(events) ? (events as readonly NewEvent[]) : [events as NewEvent];
       if (list.length === 0) throw invalid('events', 'is empty');
@@ -25,7 +25,7 @@ export function writeVerbs(handle: ChatHandle): WriteVerbs {
       });
     },
 
-    async add(message: NewMessage, options: AppendOptions = {}) {
+    async add(message, options = {}) {
       assertOpen('chat.add');
       const payload = toPayload(message, home.clock());
       const { content } = message;

@@ -32,7 +32,7 @@ export const clarificationProjection: Projection<Clarification> = {
   name: 'clarification',
   version: 2,
   initial: () => ({ answered: 0, dismissed: 0 }),
-  apply(state: Clarification, event: ChatEvent): Clarification {
+  apply(state, event) {
     // Most events are about something else.
     if (!event.type.startsWith('clarification_')) return state;
     if (clarificationProblem(state, event)?.kind === 'clarification' && !isOpening(event)) {

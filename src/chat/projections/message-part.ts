@@ -233,7 +233,7 @@ export const messagesProjection: Projection<MessageParts> = {
   name: 'messages',
   version: 1,
   initial: () => new Map(),
-  apply(state: MessageParts, event: ChatEvent): MessageParts {
+  apply(state, event) {
     const part = partOf(event);
     if (part !== undefined) addPart(state, part);
     return state;

@@ -27,7 +27,7 @@ export const branchesProjection: Projection<readonly Branch[]> = {
   name: 'branches',
   version: 2,
   initial: () => [],
-  apply(branches: readonly Branch[], { type, payload, seq, at }: ChatEvent): readonly Branch[] {
+  apply(branches, { type, payload, seq, at }) {
     if (type !== 'thread_forked' || branches.length >= BRANCHES_MAX) return branches;
     const id = String(payload['new_thread_id']);
     if (id === MAIN_BRANCH || branches.some((branch) => branch.id === id)) return branches;
@@ -49,7 +49,7 @@ const hiddenProjection: Projection<Hidden> = {
   name: 'hidden',
   version: 1,
   initial: () => ({ messages: [], batches: [] }),
-  apply(hidden: Hidden, { type, payload }: ChatEvent): Hidden {
+  apply(hidden, { type, payload }) {
     if (type === 'message_redacted') {
       return { ...hidden, messages: withId(hidden.messages, payload['message_id']) };
     }
@@ -84,7 +84,7 @@ export const usageProjection: Projection<Usage> = {
   name: 'usage',
   version: 1,
   initial: () => ({ events: 0, byType: {}, byRole: {}, inputTokens: 0, outputTokens: 0 }),
-  apply(usage: Usage, { type, payload, at }: ChatEvent): Usage {
+  apply(usage, { type, payload, at }) {
     const role = payload['role'];
     const counts = type === 'message_added' || type === 'message_completed';
     const tokens = isObject(payload['usage']) ? payload['usage'] : {};

@@ -21,11 +21,11 @@ const PIECE_BYTES = 8_388_608;
 export function archiveVerbs(handle: ChatHandle): Pick<Chat, 'archive' | 'unarchive'> {
   const { view, home, assertOpen } = handle;
   return {
-    async archive(): Promise<ChatInfo> {
+    async archive() {
       assertOpen('chat.archive');
       return view.run((now) => archive(home, now));
     },
-    async unarchive(): Promise<ChatInfo> {
+    async unarchive() {
       assertOpen('chat.unarchive');
       return view.run((now) => unarchive(home, now));
     },

@@ -62,11 +62,11 @@ export function redactVerbs(handle: ChatHandle): Pick<Chat, 'redact' | 'redactBa
   }
 
   return {
-    async redact(message: string, options: RedactOptions): Promise<RedactReport> {
+    async redact(message, options) {
       assertOpen('chat.redact');
       return redact({ kind: 'message', id: checkId(message, 'message') }, options);
     },
-    async redactBatch(batch: string, options: RedactOptions): Promise<RedactReport> {
+    async redactBatch(batch, options) {
       assertOpen('chat.redactBatch');
       return redact({ kind: 'clarification', id: checkId(batch, 'batch') }, options);
     },

@@ -1,5 +1,5 @@
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
-import type { ContextId, ContextIdLike, TurnId, TurnIdLike } from '../../base/brand.ts';
+import type { ContextId, ContextIdLike, TurnId } from '../../base/brand.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import { checkAfter, checkCount, checkRead } from '../check-input.ts';
 import { kindOf } from '../../base/text.ts';
@@ -40,10 +40,7 @@ export function followVerbs(parts: ContextsParts): FollowVerbs {
       return items as AsyncIterable<Turn>;
     },
 
-    followOpen(
-      turn: TurnIdLike,
-      { after = 0, signal }: { readonly after?: number; readonly signal?: AbortSignal } = {},
-    ): AsyncIterable<Uint8Array> {
+    followOpen(turn, { after = 0, signal } = {}) {
       lifetime.assertOpen('contexts.followOpen');
       checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
       const plan = { id: toTurnId(turn), after, signal: checkSignal(signal) };

@@ -1,9 +1,9 @@
 import { toHash, toTurnId } from '../../base/brand.ts';
-import type { Hash, TurnId, TurnIdLike } from '../../base/brand.ts';
+import type { Hash, TurnId } from '../../base/brand.ts';
 import { checkBounded } from '../../base/text.ts';
 import { checkExpectedSeq, only } from '../check-input.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
-import type { Contexts, Patch, PatchJson, PatchOptions, TombstoneOptions } from '../contexts.ts';
+import type { Contexts, Patch, PatchJson } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
 import {
   type EncodedPayload,
@@ -23,7 +23,7 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
   }
 
   return {
-    async patch(turn: TurnIdLike, payload: unknown, options: PatchOptions = {}): Promise<Patch> {
+    async patch(turn, payload, options = {}) {
       lifetime.assertOpen('contexts.patch');
       return commitPatch(toTurnId(turn), {
         tombstone: false,
@@ -32,11 +32,7 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
       });
     },
 
-    async tombstone(
-      turn: TurnIdLike,
-      reason: string,
-      options: TombstoneOptions = {},
-    ): Promise<Patch> {
+    async tombstone(turn, reason, options = {}) {
       lifetime.assertOpen('contexts.tombstone');
       const text = checkBounded(reason, 'reason', REASON_BYTES_MAX);
       return commitPatch(toTurnId(turn), {
@@ -46,7 +42,7 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
       });
     },
 
-    async patches(turn: TurnIdLike): Promise<Patch[]> {
+    async patches(turn) {
       lifetime.assertOpen('contexts.patches');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
       return (await engine.getPatches([id])).map((row) => new StoredPatch(row));
@@ -115,13 +111,13 @@ type FsRootVerbs = Pick<Contexts, 'attach' | 'fsRoot'>;
 
 export function fsRootVerbs({ engine, lifetime }: ContextsParts): FsRootVerbs {
   return {
-    async attach(turn: TurnIdLike, root: Hash): Promise<void> {
+    async attach(turn, root) {
       lifetime.assertOpen('contexts.attach');
       const attach = { turn: toTurnId(turn), root: toHash(root, 'root') };
       await engine.commit({ fsRoots: [attach] });
     },
 
-    async fsRoot(turn: TurnIdLike): Promise<Hash | undefined> {
+    async fsRoot(turn) {
       lifetime.assertOpen('contexts.fsRoot');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
       return (await engine.getFsRoots([id])).at(-1)?.root;

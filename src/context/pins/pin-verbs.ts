@@ -1,10 +1,9 @@
 import { toTurnId } from '../../base/brand.ts';
-import type { TurnIdLike } from '../../base/brand.ts';
-import { jsonable, type Jsonable } from '../../base/jsonable.ts';
+import { jsonable } from '../../base/jsonable.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
-import type { Contexts, Pin, PinOptions } from '../contexts.ts';
+import type { Contexts, Pin } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { PINS_DOC, formatPins, parsePins, withPin, withoutPin } from './pin-list.ts';
@@ -31,7 +30,7 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
   }
 
   return {
-    async pin(turn: TurnIdLike, options: PinOptions = {}): Promise<void> {
+    async pin(turn, options = {}) {
       lifetime.assertOpen('contexts.pin');
       const { reason } = options;
       const said =
@@ -47,7 +46,7 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
       }
     },
 
-    async unpin(turn: TurnIdLike): Promise<void> {
+    async unpin(turn) {
       lifetime.assertOpen('contexts.unpin');
       const id = toTurnId(turn);
       await change((pins) => {
@@ -57,7 +56,7 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
       });
     },
 
-    async pins(): Promise<Jsonable<Pin>[]> {
+    async pins() {
       lifetime.assertOpen('contexts.pins');
       return (await read()).pins.map((pin) => jsonable(pin));
     },

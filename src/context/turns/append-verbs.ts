@@ -1,20 +1,12 @@
 import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
-import type { ContextId, ContextIdLike, Hash, TurnId, TurnIdLike } from '../../base/brand.ts';
+import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { Batch, BlobPut, TurnAppend } from '../../engine/batch.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import { checkKey, checkPlacement, checkType, checkVersion, only } from '../check-input.ts';
 import type { ContextsParts } from './loaded-page.ts';
-import type {
-  AppendOptions,
-  BatchTurn,
-  Contexts,
-  NewTurn,
-  NewTurnHeader,
-  OpenTurn,
-  OpenTurnOptions,
-} from '../contexts.ts';
+import type { AppendOptions, BatchTurn, Contexts, NewTurn, NewTurnHeader } from '../contexts.ts';
 import { BATCH_TURNS_MAX } from '../limits.ts';
 import {
   type EncodedPayload,
@@ -46,7 +38,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
 
   return {
     // This does not call `appendAll`: each further promise is a hundredth of the time of an append among many.
-    async append(id: ContextIdLike, turn: NewTurn, options: AppendOptions = {}): Promise<Turn> {
+    async append(id, turn, options = {}) {
       lifetime.assertOpen('contexts.append');
       const prepared = prepareTurn(turn, rules);
       if ((turn as BatchTurn).idempotencyKey !== undefined) {
@@ -58,11 +50,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
       return new LazyTurn(viewTurn(only(turns), undefined), { payload: { page, index: 0 } });
     },
 
-    async appendBatch(
-      id: ContextIdLike,
-      turns: readonly BatchTurn[],
-      options: AppendOptions = {},
-    ): Promise<Turn[]> {
+    async appendBatch(id, turns, options = {}) {
       lifetime.assertOpen('contexts.appendBatch');
       const prepared = prepareBatch(turns, options, rules);
       try {
@@ -72,11 +60,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
       }
     },
 
-    async open(
-      id: ContextIdLike,
-      turn: NewTurnHeader,
-      options: OpenTurnOptions = {},
-    ): Promise<OpenTurn> {
+    async open(id, turn, options = {}) {
       lifetime.assertOpen('contexts.open');
       const context = toContextId(id);
       const { fsRoot, ...header } = checkHeader(turn);
@@ -87,7 +71,7 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
       return new StreamedTurn(only((await engine.commit({ opens })).opened), 0, streaming);
     },
 
-    async resume(turn: TurnIdLike): Promise<OpenTurn> {
+    async resume(turn) {
       lifetime.assertOpen('contexts.resume');
       const row = await mustGetTurn(engine, toTurnId(turn));
       const open = await engine.getOpenTurn(row.id);

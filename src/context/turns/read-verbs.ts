@@ -1,11 +1,11 @@
 import { toContextId, toTurnId } from '../../base/brand.ts';
-import type { ContextIdLike, TurnId, TurnIdLike } from '../../base/brand.ts';
-import { jsonable, type Jsonable } from '../../base/jsonable.ts';
+import type { TurnId } from '../../base/brand.ts';
+import { jsonable } from '../../base/jsonable.ts';
 import { checkCount, checkDepths, checkRead } from '../check-input.ts';
 import type { CheckedRead } from '../check-input.ts';
 import type { ContextsParts } from './loaded-page.ts';
 import { toTurnPage } from './loaded-page.ts';
-import type { Contexts, ReadOptions, TurnDiff, TurnPage } from '../contexts.ts';
+import type { Contexts } from '../contexts.ts';
 import { PAGE_TURNS_MAX, STREAM_BYTES_DEFAULT } from '../limits.ts';
 import { mustGetSealed, readTurn } from './read-turns.ts';
 import type { Turn } from '../turn.ts';
@@ -19,52 +19,38 @@ export function readVerbs({ engine, lifetime, readPage }: ContextsParts): ReadVe
   }
 
   return {
-    async last(
-      id: ContextIdLike,
-      n: number,
-      options: ReadOptions = {},
-    ): Promise<Jsonable<TurnPage>> {
+    async last(id, n, options = {}) {
       lifetime.assertOpen('contexts.last');
       const context = toContextId(id);
       checkCount(n, 'n', PAGE_TURNS_MAX);
       return toTurnPage(await readPage({ kind: 'last', context, n }, checkRead(options)));
     },
 
-    async before(
-      id: ContextIdLike,
-      turn: TurnIdLike,
-      n: number,
-      options: ReadOptions = {},
-    ): Promise<Jsonable<TurnPage>> {
+    async before(id, turn, n, options = {}) {
       lifetime.assertOpen('contexts.before');
       const page = { context: toContextId(id), turn: toTurnId(turn), n };
       checkCount(n, 'n', PAGE_TURNS_MAX);
       return toTurnPage(await readPage({ kind: 'before', ...page }, checkRead(options)));
     },
 
-    async range(
-      id: ContextIdLike,
-      fromDepth: number,
-      toDepth: number,
-      options: ReadOptions = {},
-    ): Promise<Jsonable<TurnPage>> {
+    async range(id, fromDepth, toDepth, options = {}) {
       lifetime.assertOpen('contexts.range');
       const page = { context: toContextId(id), from: fromDepth, to: toDepth };
       checkDepths(fromDepth, toDepth);
       return toTurnPage(await readPage({ kind: 'range', ...page }, checkRead(options)));
     },
 
-    chain(turn: TurnIdLike, options: ReadOptions = {}): AsyncIterable<Turn> {
+    chain(turn, options = {}) {
       lifetime.assertOpen('contexts.chain');
       return walkTo(toTurnId(turn), checkRead(options, STREAM_BYTES_DEFAULT));
     },
 
-    async turn(turn: TurnIdLike, options: ReadOptions = {}): Promise<Turn | undefined> {
+    async turn(turn, options = {}) {
       lifetime.assertOpen('contexts.turn');
       return readTurn(engine, toTurnId(turn), checkRead(options));
     },
 
-    async diff(a: TurnIdLike, b: TurnIdLike): Promise<Jsonable<TurnDiff>> {
+    async diff(a, b) {
       lifetime.assertOpen('contexts.diff');
       const left = await mustGetSealed(engine, toTurnId(a));
       const right = await mustGetSealed(engine, toTurnId(b));

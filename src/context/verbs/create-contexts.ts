@@ -1,15 +1,7 @@
 import type { Engine } from '../../engine/engine.ts';
 import { appendVerbs } from '../turns/append-verbs.ts';
 import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
-import type {
-  ContextPage,
-  ContextUpdate,
-  Contexts,
-  ForkOptions,
-  ListOptions,
-  MoveOptions,
-  NewContext,
-} from '../contexts.ts';
+import type { Contexts, ForkOptions } from '../contexts.ts';
 import { followVerbs } from '../following/follow-verbs.ts';
 import { fsRootVerbs, patchVerbs } from '../patches/patch-verbs.ts';
 import { Lifetime } from '../../base/lifetime.ts';
@@ -18,16 +10,15 @@ import { pinVerbs } from '../pins/pin-verbs.ts';
 import { readPage } from '../turns/read-pages.ts';
 import { readVerbs } from '../turns/read-verbs.ts';
 import { toContextId, toTurnId } from '../../base/brand.ts';
-import type { ContextId, ContextIdLike, TurnIdLike } from '../../base/brand.ts';
+import type { ContextId } from '../../base/brand.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta } from '../../engine/rows.ts';
 import { checkKey, checkList, only } from '../check-input.ts';
-import { checkDetails, mergeDetails } from '../context-details.ts';
+import { checkContextName, checkDetails, mergeDetails } from '../context-details.ts';
 import type { Context } from '../context.ts';
 import { StoredContext } from '../stored-context.ts';
 import { noContext } from '../turns/read-turns.ts';
-import { nameVerbs } from './name-verbs.ts';
 
 export interface ContextsOptions {
   /** The largest payload of a turn, default just under 64 MiB. */
@@ -66,46 +57,37 @@ type ContextVerbs = Pick<
   'create' | 'fork' | 'get' | 'moveHead' | 'list' | 'update' | 'remove'
 >;
 
-export function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
+function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
   // An update reads the details and writes all of them. Two updates at once would lose the fields of one.
   const updates = new OneAtATime<ContextId>();
 
-  async function change(contextChange: ContextChange): Promise<Context> {
-    const { contexts } = await engine.commit({ contexts: [contextChange] });
-    return new StoredContext(only(contexts));
-  }
-
   return {
-    async create(options: NewContext = {}): Promise<Context> {
+    async create(options = {}) {
       lifetime.assertOpen('contexts.create');
       const base = options.base === undefined ? {} : { base: toTurnId(options.base) };
-      return change({ do: 'create', ...base, ...forkDetails(options) });
+      return changeContext(engine, { do: 'create', ...base, ...forkDetails(options) });
     },
 
-    async fork(turn: TurnIdLike, options: ForkOptions = {}): Promise<Context> {
+    async fork(turn, options = {}) {
       lifetime.assertOpen('contexts.fork');
-      return change({ do: 'create', base: toTurnId(turn), ...forkDetails(options) });
+      return changeContext(engine, { do: 'create', base: toTurnId(turn), ...forkDetails(options) });
     },
 
-    async get(id: ContextIdLike): Promise<Context | undefined> {
+    async get(id) {
       lifetime.assertOpen('contexts.get');
       const row = await engine.getContext(toContextId(id));
       return row && new StoredContext(row);
     },
 
-    async moveHead(
-      id: ContextIdLike,
-      head: TurnIdLike,
-      { expectedHead }: MoveOptions = {},
-    ): Promise<Context> {
+    async moveHead(id, head, { expectedHead } = {}) {
       lifetime.assertOpen('contexts.moveHead');
       const expected =
         expectedHead === undefined ? {} : { expectedHead: toTurnId(expectedHead, true) };
       const to = { context: toContextId(id), head: toTurnId(head, true) };
-      return change({ do: 'move', ...to, ...expected });
+      return changeContext(engine, { do: 'move', ...to, ...expected });
     },
 
-    async list(options: ListOptions = {}): Promise<ContextPage> {
+    async list(options = {}) {
       lifetime.assertOpen('contexts.list');
       const { rows, cursor, total } = await engine.listContexts(checkList(options));
       const items = rows.map((row) => new StoredContext(row));
@@ -116,22 +98,58 @@ export function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs 
       };
     },
 
-    async update(id: ContextIdLike, given: ContextUpdate): Promise<Context> {
+    async update(id, given) {
       lifetime.assertOpen('contexts.update');
       const context = toContextId(id);
       mergeDetails({}, given);
       return updates.run(context, async () => {
         const row = await engine.getContext(context);
         if (row === undefined) throw noContext(context);
-        return change({ do: 'describe', context, meta: mergeDetails(row.meta, given) });
+        return changeContext(engine, {
+          do: 'describe',
+          context,
+          meta: mergeDetails(row.meta, given),
+        });
       });
     },
 
-    async remove(id: ContextIdLike): Promise<void> {
+    async remove(id) {
       lifetime.assertOpen('contexts.remove');
       await engine.commit({ contexts: [{ do: 'remove', context: toContextId(id) }] });
     },
   };
+}
+
+type NameVerbs = Pick<Contexts, 'getOrCreate' | 'byName' | 'rename'>;
+
+/** The engine decides who has a name: whoever asks it at the same time gets the same context. */
+function nameVerbs({ engine, lifetime }: ContextsParts): NameVerbs {
+  return {
+    async getOrCreate(name, defaults = {}) {
+      lifetime.assertOpen('contexts.getOrCreate');
+      const { base, ...details } = defaults;
+      const meta = checkDetails({ ...details, name: checkContextName(name) });
+      const from = base === undefined ? {} : { base: toTurnId(base) };
+      return changeContext(engine, { do: 'create', ...from, meta, getNamed: true });
+    },
+
+    async byName(name) {
+      lifetime.assertOpen('contexts.byName');
+      const row = await engine.findContext(checkContextName(name));
+      return row && new StoredContext(row);
+    },
+
+    async rename(id, name) {
+      lifetime.assertOpen('contexts.rename');
+      const given = name === null ? {} : { name: checkContextName(name) };
+      return changeContext(engine, { do: 'rename', context: toContextId(id), ...given });
+    },
+  };
+}
+
+async function changeContext(engine: Engine, change: ContextChange): Promise<Context> {
+  const { contexts } = await engine.commit({ contexts: [change] });
+  return new StoredContext(only(contexts));
 }
 
 function forkDetails(options: ForkOptions): { meta: ContextMeta; key?: string } {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { at, given, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
-  Machine,
   RecordReader,
   SessionDetails,
   Source,
@@ -25,7 +24,7 @@ export const claudeCode: Source = {
   title: 'Claude Code',
   idsAreGlobal: true,
 
-  homes: ({ env, home }: Machine) => [env['CLAUDE_CONFIG_DIR'] || join(home, '.claude')],
+  homes: ({ env, home }) => [env['CLAUDE_CONFIG_DIR'] || join(home, '.claude')],
 
   discover: discoverClaude,
   isRecord: (value) => typeof textAt(value, 'type') === 'string',

@@ -11,7 +11,6 @@ import {
   timeAt,
 } from '../source/fields.ts';
 import type {
-  Machine,
   RecordReader,
   SessionDetails,
   Source,
@@ -47,7 +46,7 @@ export const codex: Source = {
   name: 'codex',
   title: 'Codex CLI',
 
-  homes: ({ env, home }: Machine) => [env['CODEX_HOME'] || join(home, '.codex')],
+  homes: ({ env, home }) => [env['CODEX_HOME'] || join(home, '.codex')],
 
   async *discover(place: string): AsyncGenerator<SourceFile> {
     const found = await statPlace(place);

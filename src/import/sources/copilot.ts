@@ -3,7 +3,6 @@ import { basename, dirname, join } from 'node:path';
 import type { Block } from '../source/block.ts';
 import { at, countAt, given, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
-  Machine,
   RecordReader,
   SessionDetails,
   Source,
@@ -24,7 +23,7 @@ import { titleOf } from './shared.ts';
 export const copilot: Source = {
   name: 'copilot',
   title: 'Copilot CLI',
-  homes: ({ env, home }: Machine) => [env['COPILOT_HOME'] || join(home, '.copilot')],
+  homes: ({ env, home }) => [env['COPILOT_HOME'] || join(home, '.copilot')],
 
   async *discover(place: string): AsyncGenerator<SourceFile> {
     const found = await statPlace(place);

@@ -4,7 +4,6 @@ import { hashText } from '../../base/hash.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
 import { at, countAt, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
-  Machine,
   RecordReader,
   Source,
   SourceFile,
@@ -27,7 +26,7 @@ const NAME = /^session-.*\.jsonl?$/;
 export const gemini: Source = {
   name: 'gemini',
   title: 'Gemini CLI',
-  homes: ({ env, home }: Machine) => [join(env['GEMINI_CLI_HOME'] || home, '.gemini')],
+  homes: ({ env, home }) => [join(env['GEMINI_CLI_HOME'] || home, '.gemini')],
 
   async *discover(place: string): AsyncGenerator<SourceFile> {
     const found = await statPlace(place);

@@ -2,7 +2,6 @@ import { basename, join } from 'node:path';
 import type { Block } from '../source/block.ts';
 import { at, countAt, given, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
-  Machine,
   RecordReader,
   Source,
   SourceFile,
@@ -23,7 +22,7 @@ import { titleOf } from './shared.ts';
 export const opencode: Source = {
   name: 'opencode',
   title: 'opencode',
-  homes: ({ env, home }: Machine) => [
+  homes: ({ env, home }) => [
     join(env['XDG_DATA_HOME'] || join(home, '.local', 'share'), 'opencode'),
   ],
 

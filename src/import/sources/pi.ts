@@ -12,7 +12,6 @@ import {
   timeAt,
 } from '../source/fields.ts';
 import type {
-  Machine,
   RecordReader,
   SessionDetails,
   Source,
@@ -31,7 +30,7 @@ import { titleOf } from './shared.ts';
 
 export const pi: Source = {
   ...createSource('pi', 'pi', '.pi'),
-  homes({ env, home }: Machine) {
+  homes({ env, home }) {
     const agent = env['PI_CODING_AGENT_DIR'] || join(home, '.pi', 'agent');
     return [env['PI_CODING_AGENT_SESSION_DIR'] || join(agent, 'sessions')];
   },
@@ -40,7 +39,7 @@ export const pi: Source = {
 export const omp: Source = {
   ...createSource('omp', 'oh-my-pi', '.omp'),
   // The variable is that of pi, too: a home that only has sessions of pi is pi's.
-  homes: ({ home }: Machine) => [join(home, '.omp', 'agent')],
+  homes: ({ home }) => [join(home, '.omp', 'agent')],
 };
 
 const NAME = /^[0-9TZ:.-]+_(.+)\.jsonl(\.gz)?$/;

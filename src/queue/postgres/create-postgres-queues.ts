@@ -1,13 +1,7 @@
 import type { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { checkQueueName, noSuchQueue } from '../events/check-input.ts';
-import type {
-  OwnedQueues,
-  OpenQueueOptions,
-  Queue,
-  QueueSummary,
-  WorkOptions,
-} from '../events/queue.ts';
+import type { OwnedQueues, QueueSummary } from '../events/queue.ts';
 import { PostgresQueue } from './postgres-queue.ts';
 import { QueueRings } from './tables/queue-rings.ts';
 import { QUEUE_TABLES } from './tables/schema.ts';
@@ -56,7 +50,7 @@ export function createPostgresQueues(database: Database): OwnedQueues {
   }
 
   return {
-    async open(name: string, { create = true }: OpenQueueOptions = {}): Promise<Queue> {
+    async open(name, { create = true } = {}) {
       checkQueueName(name);
       await prepare();
       if (create) await database.query(CREATE, [name]);
@@ -64,12 +58,12 @@ export function createPostgresQueues(database: Database): OwnedQueues {
       return use(name);
     },
 
-    async list(): Promise<QueueSummary[]> {
+    async list() {
       await prepare();
       return [...(await database.query<QueueSummary>(LIST))];
     },
 
-    async work(options: WorkOptions = {}): Promise<void> {
+    async work(options = {}) {
       const checked = checkWork(options);
       await prepare();
       for (const name of checked.queues ?? []) await mustExist(name);
@@ -82,7 +76,7 @@ export function createPostgresQueues(database: Database): OwnedQueues {
       await working.finally(() => workers.delete(working));
     },
 
-    async close(): Promise<void> {
+    async close() {
       ended.abort();
       await Promise.allSettled(workers);
       await Promise.allSettled([...known.values()].map((queue) => queue.close()));

@@ -1,7 +1,7 @@
 import { eachDoc, eachName } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
-import type { TextDocument, TextMarks, TextPage, TextSource } from '../../engine/texts.ts';
+import type { TextMarks, TextPage, TextSource } from '../../engine/texts.ts';
 import { artifactsFolderOf } from '../files/session-names.ts';
 import { standingOf } from '../keep/find-session.ts';
 import { currentFile, parseRecord, type SessionRecord } from '../records/registry.ts';
@@ -94,7 +94,7 @@ export function sessionTexts(place: SessionPlace): TextSource {
     },
 
     gone: () => Promise.resolve([]),
-    shows: (thread, document: TextDocument) => Promise.resolve(thread === document.thread),
+    shows: (thread, document) => Promise.resolve(thread === document.thread),
   };
 }
 

@@ -22,7 +22,7 @@ const FILE_BYTES_MAX = 4096;
 
 export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome): Bundles {
   return {
-    async add(source: string | Uint8Array, options = {}): Promise<RegisteredBundle> {
+    async add(source, options = {}) {
       lifetime.assertOpen('workflows.bundles.add');
       const bytes = checkSource(source);
       const { BundleHost } = await import('./bundle-host.ts');
@@ -43,34 +43,34 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome)
       return mustFind(registry, name);
     },
 
-    async list(): Promise<readonly RegisteredBundle[]> {
+    async list() {
       lifetime.assertOpen('workflows.bundles.list');
       return [...(await readRegistry(engine)).registry.values()].map(toBundle);
     },
 
-    async get(name: string): Promise<RegisteredBundle | undefined> {
+    async get(name) {
       lifetime.assertOpen('workflows.bundles.get');
       const registered = (await readRegistry(engine)).registry.get(checkName(name));
       return registered && toBundle(registered);
     },
 
-    async describe(name: string) {
+    async describe(name) {
       const bytes = await sourceOf(name);
       const { BundleHost } = await import('./bundle-host.ts');
       await using host = await BundleHost.load(bytes, { quickMs });
       return host.descriptor;
     },
 
-    async source(name: string): Promise<string> {
+    async source(name) {
       return Buffer.from(await sourceOf(name)).toString('utf8');
     },
 
-    async history(name: string) {
+    async history(name) {
       lifetime.assertOpen('workflows.bundles.history');
       return (await mustGetBundle(engine, checkName(name))).versions;
     },
 
-    async rollback(name: string, hash?: string): Promise<RegisteredBundle> {
+    async rollback(name, hash) {
       lifetime.assertOpen('workflows.bundles.rollback');
       checkName(name);
       const registry = await changeRegistry(engine, (before) => {
@@ -82,7 +82,7 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome)
       return mustFind(registry, name);
     },
 
-    async remove(name: string): Promise<void> {
+    async remove(name) {
       lifetime.assertOpen('workflows.bundles.remove');
       checkName(name);
       await changeRegistry(engine, (before) => {

@@ -9,13 +9,13 @@ import { newThreadId, toThreadId, type WorkflowsHome } from '../home/workflows-h
 import { setPaused, hasEnded } from '../steps/write-steps.ts';
 import { startThread } from '../threads/change-thread.ts';
 import { readThread } from '../threads/read-thread.ts';
-import type { RunOptions, RunResult, ThreadOptions, Workflows } from '../threads/workflows.ts';
+import type { ThreadOptions, Workflows } from '../threads/workflows.ts';
 
 /** The code that runs bundles is loaded when something is run. */
 export function runVerbs(home: WorkflowsHome): Pick<Workflows, 'run' | 'resume'> {
   const { engine, lifetime, clock, quickMs } = home;
   return {
-    async run(workflow: string, options: RunOptions): Promise<RunResult> {
+    async run(workflow, options) {
       lifetime.assertOpen('workflows.run');
       const name = checkName(workflow);
       const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
@@ -32,7 +32,7 @@ export function runVerbs(home: WorkflowsHome): Pick<Workflows, 'run' | 'resume'>
       return await runThread(home, id, options, host);
     },
 
-    async resume(id: string, options: ThreadOptions = {}): Promise<RunResult> {
+    async resume(id, options = {}) {
       lifetime.assertOpen('workflows.resume');
       const thread = toThreadId(id);
       checkRunning(options);

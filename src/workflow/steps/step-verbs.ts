@@ -24,14 +24,7 @@ import {
 import { encodeText } from '../nodes/node-text.ts';
 import { COMPACT_ROLE, type StartNode } from '../nodes/nodes.ts';
 import { startThread } from '../threads/change-thread.ts';
-import type {
-  Thread,
-  EndThread,
-  NewStep,
-  StartThread,
-  Summarise,
-  Workflows,
-} from '../threads/workflows.ts';
+import type { EndThread, StartThread, Summarise, Workflows } from '../threads/workflows.ts';
 import { assembleContext, renderContext } from './context.ts';
 import { writeEnd, writeStep } from './write-steps.ts';
 
@@ -53,14 +46,14 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
   }
 
   return {
-    async start(options): Promise<Thread> {
+    async start(options) {
       lifetime.assertOpen('workflows.start');
       const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
       const payload = await startPayload(engine, options);
       return startThread(home, { id: newThreadId(clock()), payload, prompt });
     },
 
-    async step(id: string, step: NewStep) {
+    async step(id, step) {
       lifetime.assertOpen('workflows.step');
       const thread = toThreadId(id);
       const role = checkRole(step.role);
@@ -86,7 +79,7 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
 
     end,
 
-    async compact(id: string, summarise: Summarise) {
+    async compact(id, summarise) {
       lifetime.assertOpen('workflows.compact');
       const thread = toThreadId(id);
       const { text, head } = await summariseThread(home, thread, summarise);
@@ -100,7 +93,7 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
       }));
     },
 
-    async kill(id: string, reason = 'killed') {
+    async kill(id, reason = 'killed') {
       lifetime.assertOpen('workflows.kill');
       return end(id, { returnCode: KILLED, summary: reason });
     },

@@ -12,7 +12,7 @@ import { readState } from '../nodes/node-reader.ts';
 import { END_ROLE } from '../nodes/nodes.ts';
 import { addThread, changeThread, planRemoval } from '../threads/change-thread.ts';
 import { findThread, readThread, toThread, type Found } from '../threads/read-thread.ts';
-import type { Thread, ForkOptions, Workflows } from '../threads/workflows.ts';
+import type { Workflows } from '../threads/workflows.ts';
 import { hopSteps, walkSteps } from './walk-steps.ts';
 import { setPaused } from './write-steps.ts';
 
@@ -21,7 +21,7 @@ type ThreadVerbs = Pick<Workflows, 'fork' | 'remove' | 'pause'>;
 export function threadVerbs(home: WorkflowsHome): ThreadVerbs {
   const { engine, lifetime, clock } = home;
   return {
-    async fork(id: string, options: ForkOptions = {}): Promise<Thread> {
+    async fork(id, options = {}) {
       lifetime.assertOpen('workflows.fork');
       const from = toThreadId(id);
       const found = await findThread(engine, from);
@@ -35,13 +35,13 @@ export function threadVerbs(home: WorkflowsHome): ThreadVerbs {
       return { id: fork, bundle, state: 'active', ...entry };
     },
 
-    async remove(id: string): Promise<void> {
+    async remove(id) {
       lifetime.assertOpen('workflows.remove');
       const thread = toThreadId(id);
       await changeThread(home, thread, (found) => planRemoval(engine, thread, found));
     },
 
-    async pause(id: string): Promise<Thread> {
+    async pause(id) {
       lifetime.assertOpen('workflows.pause');
       const thread = toThreadId(id);
       await setPaused(home, thread, true);
