@@ -201,6 +201,12 @@ export interface Engine {
   viewBlob(hash: Hash, use?: BlobUse): Promise<Uint8Array | undefined>;
   /** Like `viewBlob`, at once, if the bytes are in memory. An engine that keeps none in memory has no such method. */
   peekBlob?(hash: Hash): Uint8Array | undefined;
+  /**
+   * Like `viewBlob` for many blobs that are read `once`, in this order: neighbours on the disk are read together. A blob
+   * that cannot be had in this way is undefined, and `viewBlob` says why. They may share their memory, so a caller keeps
+   * none of them for long. An engine that would gain nothing has no such method.
+   */
+  viewBlobs?(hashes: readonly Hash[]): Promise<readonly (Uint8Array | undefined)[]>;
   /** Bytes `start` up to `end` (exclusive) in pieces, with bounded memory whatever the size. NOT_FOUND when missing. */
   readBlob(hash: Hash, start?: number, end?: number): AsyncIterable<Uint8Array>;
   /** The blob is durable when the promise resolves. Nothing refers to the blob yet. */

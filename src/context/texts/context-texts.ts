@@ -1,4 +1,11 @@
-import { NO_TURN, toContextId, toTurnId, type ContextId, type TurnId } from '../../base/brand.ts';
+import {
+  NO_TURN,
+  toContextId,
+  toTurnId,
+  type ContextId,
+  type Hash,
+  type TurnId,
+} from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { BlobUse, Engine, Tips } from '../../engine/engine.ts';
 import type { ContextRow, TurnRow } from '../../engine/rows.ts';
@@ -12,7 +19,7 @@ import type {
 import { Encoding } from '../../format/turn-record.ts';
 import { decodePayload } from '../payloads/codecs.ts';
 import type { TurnView } from '../turn.ts';
-import { isOpen, viewTurns, walkUpTo } from '../turns/read-turns.ts';
+import { isOpen, toViews, walkUpTo } from '../turns/read-turns.ts';
 import { TurnMark } from './turn-mark.ts';
 
 // The texts of turns. Ids are dense, so one mark says how far all contexts were read. A turn that is patched is read
@@ -170,18 +177,79 @@ async function readTexts(
   engine: Engine,
   rows: readonly TurnRow[],
   use: BlobUse = 'again',
-): Promise<TextChange[]> {
-  const views = await viewTurns(engine, rows, 'latest');
-  return Promise.all(views.map((view) => readText(engine, view, use)));
+): Promise<readonly TextChange[]> {
+  if (rows.length === 0) return [];
+  const patches = await engine.getPatches(rows.map(({ id }) => id));
+  const views = toViews({ turns: rows, fsRoots: [], patches }, 'latest');
+  const wanted = views.map((view) => (isLong(view) ? undefined : shownPayload(view)));
+  const near = await payloadsNear(engine, wanted, use);
+  const isFar = (view: TurnView, at: number): boolean =>
+    near[at] === undefined && shownPayload(view) !== undefined;
+  // A promise for each turn of a large store would be more garbage than its text.
+  const far = new Map(
+    await Promise.all(
+      views.filter(isFar).map(async (view) => [view, await readFar(engine, view, use)] as const),
+    ),
+  );
+  return views.map((view, at) => {
+    const bytes = near[at];
+    return toChange(view, bytes === undefined ? far.get(view) : decodeSafely(bytes, view));
+  });
+}
+
+/** The payload that a reader of the turn sees, if it can have text. */
+function shownPayload(view: TurnView): Hash | undefined {
+  const { row, encoding, payload, patch } = view;
+  if (patch?.tombstone === true || LEDGER.test(row.type)) return undefined;
+  return isLong(view) && encoding !== Encoding.text ? undefined : payload;
+}
+
+function isLong({ size }: TurnView): boolean {
+  return size > PAYLOAD_BYTES_MAX;
+}
+
+/** Payloads that cost no wait for each. */
+async function payloadsNear(
+  engine: Engine,
+  payloads: readonly (Hash | undefined)[],
+  use: BlobUse,
+): Promise<readonly (Uint8Array | undefined)[]> {
+  if (use === 'again') return payloads.map((payload) => payload && engine.peekBlob?.(payload));
+  const hashes = payloads.flatMap((payload) => payload ?? []);
+  const views = (await engine.viewBlobs?.(hashes)) ?? [];
+  let next = 0;
+  return payloads.map((payload) => (payload === undefined ? undefined : views[next++]));
+}
+
+async function readFar(engine: Engine, view: TurnView, use: BlobUse): Promise<unknown> {
+  const { payload } = view;
+  try {
+    const bytes =
+      payload &&
+      (isLong(view) ? await readBeginning(engine, payload) : await engine.viewBlob(payload, use));
+    return bytes && decodeSafely(bytes, view);
+  } catch {
+    // The payload is damaged: it has no text to find. Reading the turn says so.
+    return undefined;
+  }
+}
+
+function decodeSafely(bytes: Uint8Array, { encoding }: TurnView): unknown {
+  try {
+    const value = decodePayload(bytes, encoding);
+    // An encoding that nobody here knows.
+    return value instanceof Uint8Array ? undefined : value;
+  } catch {
+    // Not in its encoding.
+    return undefined;
+  }
 }
 
 /** A turn that shows nothing leaves the index. */
-async function readText(engine: Engine, view: TurnView, use: BlobUse): Promise<TextChange> {
-  const { row } = view;
+function toChange({ row }: TurnView, value: unknown): TextChange {
+  const { depth, type } = row;
   const thread = String(row.context);
   const ref = String(row.id);
-  const { depth, type } = row;
-  const value = LEDGER.test(type) ? undefined : await readValue(engine, view, use);
   if (value === undefined) return { remove: { thread, ref } };
   const at = (IMPORTED.test(type) && saidAt(value)) || row.createdAt;
   return { put: { thread, ref, depth, at, type, value } satisfies TextDocument };
@@ -192,32 +260,7 @@ function saidAt(value: unknown): number | undefined {
   return Number.isSafeInteger(at) && (at as number) > 0 ? (at as number) : undefined;
 }
 
-async function readValue(
-  engine: Engine,
-  { encoding, payload, patch, size }: TurnView,
-  use: BlobUse,
-): Promise<unknown> {
-  if (payload === undefined || patch?.tombstone === true) return undefined;
-  const isText = encoding === Encoding.text;
-  try {
-    if (size > PAYLOAD_BYTES_MAX && !isText) return undefined;
-    const bytes =
-      size > PAYLOAD_BYTES_MAX
-        ? await readBeginning(engine, payload)
-        : await engine.viewBlob(payload, use);
-    const value = bytes && decodePayload(bytes, encoding);
-    // An encoding that nobody here knows.
-    return value instanceof Uint8Array ? undefined : value;
-  } catch {
-    // The payload is damaged or not in its encoding: it has no text to find. Reading the turn says so.
-    return undefined;
-  }
-}
-
-async function readBeginning(
-  engine: Engine,
-  payload: NonNullable<TurnView['payload']>,
-): Promise<Uint8Array> {
+async function readBeginning(engine: Engine, payload: Hash): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   for await (const piece of engine.readBlob(payload, 0, PAGE_BYTES)) pieces.push(piece);
   return Buffer.concat(pieces);

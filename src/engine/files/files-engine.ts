@@ -39,7 +39,7 @@ import { salvageLog } from './logs/salvage-log.ts';
 import { readOpenText } from './open-turns/open-turn-file.ts';
 import { readSteadily } from './packs/blob-reader.ts';
 import { readStats } from './read-stats.ts';
-import { ancestorOf, chainBack, commonAncestorOf } from './turns/turn-table.ts';
+import { ancestorOf, chainBack, commonAncestorOf } from './turns/ancestors.ts';
 
 /** The engine over a folder of files. Reads go to `Core`, all writes go to `Writer`. */
 export class FilesEngine implements Engine {
@@ -110,6 +110,10 @@ export class FilesEngine implements Engine {
     });
   }
 
+  viewBlobs(hashes: readonly Hash[]): Promise<readonly (Uint8Array | undefined)[]> {
+    return this.#read('getBlob', (core) => core.blobs.viewMany(hashes));
+  }
+
   async *readBlob(
     hash: Hash,
     start: number = 0,
@@ -157,8 +161,8 @@ export class FilesEngine implements Engine {
     return this.#read('walkBack', async (core) => {
       const turn = await core.findTurn(Number(from));
       if (turn === undefined) throw notFound('turn', from);
-      const get = (id: number) => core.turns.peek(id) ?? this.#mustGet(id);
-      return showRows(core, await chainBack(turn, limit, get));
+      const mustGet = (id: number) => core.turns.peek(id) ?? this.#mustGet(id);
+      return showRows(core, await chainBack(turn, limit, mustGet));
     });
   }
 
@@ -166,7 +170,7 @@ export class FilesEngine implements Engine {
     return this.#read('ancestorAt', async (core) => {
       const from = await core.findTurn(Number(turn));
       if (from === undefined || depth < 0 || depth > from.row.depth) return undefined;
-      return showTurn(core, (await ancestorOf(from, depth, this.#mustGet)).row);
+      return showTurn(core, (await ancestorOf(from, depth, this.#mustJumpTo)).row);
     });
   }
 
@@ -174,7 +178,7 @@ export class FilesEngine implements Engine {
     return this.#read('commonAncestor', async (core) => {
       const [left, right] = [await core.findTurn(Number(a)), await core.findTurn(Number(b))];
       if (left === undefined || right === undefined) return undefined;
-      return showTurn(core, (await commonAncestorOf(left, right, this.#mustGet))?.row);
+      return showTurn(core, (await commonAncestorOf(left, right, this.#mustJumpTo))?.row);
     });
   }
 
@@ -271,11 +275,14 @@ export class FilesEngine implements Engine {
     await (this.#closing ??= this.#writer.close().catch(this.#rethrow));
   }
 
-  readonly #mustGet = async (id: number): Promise<StoredTurn> => {
-    const turn = await this.#writer.core.getSealedTurn(id);
+  async #mustGet(id: number, alone?: boolean): Promise<StoredTurn> {
+    const turn = await this.#writer.core.getSealedTurn(id, alone);
     if (turn === undefined) throw notFound('turn', BigInt(id));
     return turn;
-  };
+  }
+
+  readonly #mustJumpTo = (id: number): StoredTurn | Promise<StoredTurn> =>
+    this.#writer.core.turns.peek(id) ?? this.#mustGet(id, true);
 
   /**
    * Runs every read. A read is refused after closing. It is repeated when the index had to be rebuilt, or when

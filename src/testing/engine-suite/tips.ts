@@ -99,6 +99,17 @@ export function tipsSuite(target: EngineTarget): void {
     });
 
     describeWhen(target.capabilities.reopen, 'after opening again', () => {
+      it('lead to turns that lie apart', async () => {
+        const engine = await openEngine(target);
+        const { id } = await createContext(engine);
+        const texts = Array.from({ length: 600 }, (_, nth) => String(nth));
+        const rows = await appendAll(engine, id, texts);
+        const again = await reopenEngine(target, engine);
+        const some = rows.filter((_, nth) => nth % 9 < 2 || nth === 300 || nth > 590);
+        const ids = some.map((row) => row.id);
+        expect((await again.getMany({ turns: [...ids, toTurnId(9999)] })).turns).toEqual(some);
+      });
+
       it('are the same, and nothing is open', async () => {
         const engine = await openEngine(target);
         const { id } = await createContext(engine);

@@ -86,7 +86,7 @@ export class Core implements State {
     this.turns = new TurnTable(files, types, cacheBytes * TURN_SHARE);
     this.heads = new HeadTable(files, cacheBytes * HEAD_SHARE);
     const blobBytes = cacheBytes * (1 - TURN_SHARE - HEAD_SHARE);
-    this.blobs = new BlobReader(files, (hash) => this.index.findBlob(hash), blobBytes);
+    this.blobs = new BlobReader(files, (hash, use) => this.index.findBlob(hash, use), blobBytes);
   }
 
   get index(): Index {
@@ -145,12 +145,33 @@ export class Core implements State {
     return this.openTurns.has(id) || this.isCollected(id) ? undefined : this.turns.peek(id);
   }
 
-  async getSealedTurn(id: number): Promise<StoredTurn | undefined> {
-    if (id < 1 || id >= this.tails.nextTurn || this.openTurns.has(id)) return undefined;
-    if (this.isCollected(id)) return undefined;
-    const turn = await this.turns.get(id);
+  async getSealedTurn(id: number, alone?: boolean): Promise<StoredTurn | undefined> {
+    if (!this.#isSealed(id)) return undefined;
+    const turn = await this.turns.get(id, alone);
     if (turn !== undefined) return turn;
     throw turnGone(id);
+  }
+
+  #isSealed(id: number): boolean {
+    const isGiven = id >= 1 && id < this.tails.nextTurn;
+    return isGiven && !this.openTurns.has(id) && !this.isCollected(id);
+  }
+
+  /** The turns with these ids, which rise, as far as they exist. They take no room in the cache. */
+  async findTurns(ids: readonly number[]): Promise<StoredTurn[]> {
+    // Recently appended turns are in memory and cost no wait.
+    const near = ids.map((id) => this.#findNear(id));
+    const missing = ids.filter((id, at) => near[at] === undefined && this.#isSealed(id));
+    const found = await this.turns.getMany(missing);
+    const gone = found.indexOf(undefined);
+    if (gone !== -1) throw turnGone(missing[gone] ?? 0);
+    const read = new Map(missing.map((id, at) => [id, found[at]]));
+    return ids.flatMap((id, at) => near[at] ?? read.get(id) ?? []);
+  }
+
+  #findNear(id: number): StoredTurn | undefined {
+    const open = this.openTurns.get(id);
+    return open === undefined ? this.peekSealedTurn(id) : { ...open, idempotency: undefined };
   }
 
   /** The turn, open or sealed. */

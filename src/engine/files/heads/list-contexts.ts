@@ -4,7 +4,7 @@ import type { HeadRecord } from '../../../format/head-record.ts';
 import type { ContextList, ContextQuery, Found, Wanted } from '../../engine.ts';
 import { toRange } from '../../meta-fields.ts';
 import { toHeadRow } from '../../plan/report.ts';
-import type { ContextRow, HeadRow, PatchRow, TurnRow } from '../../rows.ts';
+import type { ContextRow, HeadRow, PatchRow } from '../../rows.ts';
 import { showRows } from '../../show-rows.ts';
 import type { ContextPageQuery } from '../index/shelf.ts';
 import type { State } from '../truth/state.ts';
@@ -155,12 +155,7 @@ export async function getMany(core: State, wanted: Wanted): Promise<Found> {
     const row = await getContext(core, Number(id));
     if (row !== undefined) contexts.push(row);
   }
-  const turns: TurnRow[] = [];
-  for (const id of wanted.turns ?? []) {
-    // Recently appended turns are in memory and cost no wait.
-    const turn = core.peekSealedTurn(Number(id)) ?? (await core.findTurn(Number(id)));
-    if (turn !== undefined) turns.push(turn.row);
-  }
+  const turns = (await core.findTurns((wanted.turns ?? []).map(Number))).map(({ row }) => row);
   const patches: readonly PatchRow[] = await core.getPatchesAt(wanted.patches ?? []);
   return { contexts, turns: showRows(core, turns), patches: showRows(core, patches) };
 }

@@ -2,6 +2,7 @@ import type { MetaField } from '../../meta-fields.ts';
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
+import type { BlobUse } from '../../engine.ts';
 import type {
   BlobPlace,
   ContextPageQuery,
@@ -114,13 +115,14 @@ export class Index {
     this.#waiting.logs.set(name, removed);
   }
 
-  findBlob(hash: Hash): BlobPlace | undefined {
+  /** A place that is looked up `once`, by a pass over everything, takes no room among the hot ones. */
+  findBlob(hash: Hash, use: BlobUse = 'again'): BlobPlace | undefined {
     const near = this.#waiting.findBlob(hash) ?? this.#hot.get(hash);
     if (near !== undefined) return near;
     // Pending removals of packs must count for the shelf, too.
     if (this.#waiting.gonePacks.size > 0) this.flush();
     const place = this.#shelf.findBlob(hash);
-    if (place !== undefined) this.#hot.set(hash, place);
+    if (place !== undefined && use === 'again') this.#hot.set(hash, place);
     return place;
   }
 

@@ -15,8 +15,17 @@ import { packFile } from './pack-file.ts';
 
 const FORGET_STEP = 4096;
 
+/** Records that lie in so many bytes are read together: as much as a read does without waiting. */
+const STRETCH_BYTES = 64 * 1024;
+
 /** Finds a record; undefined when the store does not have the blob. */
-export type FindBlob = (hash: Hash) => BlobPlace | undefined;
+type FindBlob = (hash: Hash, use?: BlobUse) => BlobPlace | undefined;
+
+/** A record that is wanted, and its number among those that were asked for. */
+interface WantedRecord {
+  readonly place: BlobPlace;
+  readonly nth: number;
+}
 
 /** Reads blobs by hash. Every byte from the disk is checked against the requested hash. */
 export class BlobReader {
@@ -85,6 +94,28 @@ export class BlobReader {
       if (isQuipuError(error, 'NOT_FOUND')) return undefined;
       throw error;
     }
+  }
+
+  /** Like `view` for many blobs, each read once. Undefined for a blob that `view` must be asked for. */
+  async viewMany(hashes: readonly Hash[]): Promise<(Uint8Array | undefined)[]> {
+    const found = hashes.map((hash) => this.peek(hash));
+    const wanted: WantedRecord[] = [];
+    for (const [nth, hash] of hashes.entries()) {
+      const place = found[nth] === undefined ? this.#find(hash, 'once') : undefined;
+      if (place !== undefined && place.codec !== BlobCodec.chunks) wanted.push({ place, nth });
+    }
+    wanted.sort((a, b) => a.place.pack - b.place.pack || a.place.offset - b.place.offset);
+    for (const { begin, end, records } of stretchesOf(wanted)) {
+      const pack = packFile(records[0]?.place.pack ?? 0);
+      const bytes = await this.#files.read(pack, begin, end - begin).catch(() => undefined);
+      if (bytes === undefined) continue;
+      for (const { place, nth } of records) {
+        const at = place.offset - begin;
+        const stored = storedIn(bytes.subarray(at, at + recordBytes(place)), place);
+        found[nth] = stored && rawOf(stored, place);
+      }
+    }
+    return found;
   }
 
   async #join(place: BlobPlace): Promise<Uint8Array> {
@@ -160,32 +191,70 @@ export class BlobReader {
   }
 
   async #readWhole(place: BlobPlace): Promise<Uint8Array> {
-    const stored = await this.#readStored(place);
-    try {
-      const bytes = place.codec === BlobCodec.zstd ? decompress(stored, place.rawLength) : stored;
-      if (hashBytes(bytes) === place.hash) return bytes;
-    } catch {
-      // A stream that does not decompress is damaged, like one that gives other bytes.
-    }
+    const bytes = rawOf(await this.#readStored(place), place);
+    if (bytes !== undefined) return bytes;
     throw corrupt(packFile(place.pack), place.offset, `blob ${place.hash} is damaged`);
   }
 
   async #readStored(place: BlobPlace): Promise<Uint8Array> {
-    const { pack, offset, storedLength, hash } = place;
-    const record = decodeBlobRecord(
-      await this.#files.read(packFile(pack), offset, BLOB_OVERHEAD_BYTES + storedLength),
+    const { pack, offset, hash } = place;
+    const stored = storedIn(
+      await this.#files.read(packFile(pack), offset, recordBytes(place)),
+      place,
     );
-    const same =
-      record !== undefined &&
-      record.hash === hash &&
-      record.codec === place.codec &&
-      record.rawLength === place.rawLength;
-    if (same) return record.stored;
+    if (stored !== undefined) return stored;
     // A collection may have moved or removed the record since it was looked up.
     const now = this.#find(hash);
     if (now === undefined) throw missing(hash);
     if (now.pack !== pack || now.offset !== offset) return this.#readStored(now);
     throw corrupt(packFile(pack), offset, `the record of blob ${hash} is damaged`);
+  }
+}
+
+function recordBytes({ storedLength }: BlobPlace): number {
+  return BLOB_OVERHEAD_BYTES + storedLength;
+}
+
+/** Cuts records, by pack and offset, into stretches of a pack that are read in one go. */
+function* stretchesOf(
+  wanted: readonly WantedRecord[],
+): Generator<{ begin: number; end: number; records: readonly WantedRecord[] }> {
+  let records: WantedRecord[] = [];
+  let begin = 0;
+  let end = 0;
+  for (const record of wanted) {
+    const { pack, offset } = record.place;
+    const recordEnd = offset + recordBytes(record.place);
+    const isNear = records[0]?.place.pack === pack && recordEnd - begin <= STRETCH_BYTES;
+    if (!isNear) {
+      if (records.length > 0) yield { begin, end, records };
+      records = [];
+      begin = offset;
+    }
+    records.push(record);
+    end = recordEnd;
+  }
+  if (records.length > 0) yield { begin, end, records };
+}
+
+/** The stored bytes of a record; undefined when the bytes are not the record that the place names. */
+function storedIn(bytes: Uint8Array, place: BlobPlace): Uint8Array | undefined {
+  const record = decodeBlobRecord(bytes);
+  const isSame =
+    record?.hash === place.hash &&
+    record.codec === place.codec &&
+    record.rawLength === place.rawLength;
+  return isSame ? record.stored : undefined;
+}
+
+/** The bytes of a blob, checked against its hash. */
+function rawOf(stored: Uint8Array, { codec, rawLength, hash }: BlobPlace): Uint8Array | undefined {
+  try {
+    const bytes = codec === BlobCodec.zstd ? decompress(stored, rawLength) : stored;
+    return hashBytes(bytes) === hash ? bytes : undefined;
+  } catch {
+    // A stream that does not decompress is damaged, like one that gives other bytes.
+    return undefined;
   }
 }
 

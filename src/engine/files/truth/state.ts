@@ -33,6 +33,7 @@ export interface State extends CommittedView {
     forget(hashes: readonly Hash[]): void;
   };
   findTurn(id: number): Promise<StoredTurn | undefined>;
+  findTurns(ids: readonly number[]): Promise<StoredTurn[]>;
   getPatchesAt(seqs: readonly number[]): Promise<PatchRow[]>;
   openTurnOf(context: number): Promise<TurnId | undefined>;
   absorbHead(head: HeadRecord): void;

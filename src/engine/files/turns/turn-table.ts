@@ -7,7 +7,6 @@ import {
 } from '../../../format/collected-map.ts';
 import {
   decodeTurnRecord,
-  stepTowards,
   TURN_RECORD_BYTES,
   type TurnFields,
   type TurnRecord,
@@ -19,7 +18,6 @@ import {
   typeTag,
 } from '../../../format/type-line.ts';
 import type { StoredTurn } from '../../plan/draft.ts';
-import type { TurnRow } from '../../rows.ts';
 import type { TurnEdge } from '../../upkeep.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
@@ -41,7 +39,10 @@ export const TURNS_FILE = 'turns/turns.log';
 const CACHED_TURN_BYTES = 512;
 /** Neighbours are read together: a chain appended at once lies in consecutive slots. */
 const PAGE_RECORDS = 32;
-const PAGE_BYTES = PAGE_RECORDS * TURN_RECORD_BYTES;
+/** A pass over many turns reads this many slots at a time. */
+const STRETCH_RECORDS = 256;
+/** Slots in between that a pass reads along rather than begin another stretch. */
+const GAP_RECORDS = 8;
 const ZERO_RECORD = Buffer.alloc(TURN_RECORD_BYTES);
 
 /** Sealed turns by id. A slot is written once, so a cached turn is never stale. */
@@ -69,14 +70,29 @@ export class TurnTable {
     return cached;
   }
 
-  /** Undefined for an empty slot: a turn that is open, or was never appended. */
-  async get(id: number): Promise<StoredTurn | undefined> {
+  /**
+   * Undefined for an empty slot: a turn that is open, or was never appended. A jump reads its turn `alone`: its
+   * neighbours would push out turns that are read again.
+   */
+  async get(id: number, alone: boolean = false): Promise<StoredTurn | undefined> {
     this.#reads += 1;
     const cached = this.#turns.get(id);
     if (cached !== undefined) return cached;
-    const page = Math.floor(id / PAGE_RECORDS);
-    const bytes = await this.#files.read(TURNS_FILE, page * PAGE_BYTES, PAGE_BYTES);
-    return this.#takePage(page, bytes, id);
+    const first = alone ? id : Math.floor(id / PAGE_RECORDS) * PAGE_RECORDS;
+    const bytes = await this.#readSlots(first, alone ? 1 : PAGE_RECORDS);
+    return this.#takeUpTo(id, first, bytes);
+  }
+
+  /** Like `get` for ids that rise. For a pass over many turns, which take no room in the cache. */
+  async getMany(ids: readonly number[]): Promise<(StoredTurn | undefined)[]> {
+    const turns: (StoredTurn | undefined)[] = [];
+    for (const { from, to } of stretchesOf(ids)) {
+      const [first = 0, last = 0] = [ids[from], ids[to - 1]];
+      const bytes = await this.#readSlots(first, last - first + 1);
+      for (const id of ids.slice(from, to)) turns.push(this.#mustDecode(bytes, first, id));
+    }
+    this.#reads += ids.length;
+    return turns;
   }
 
   put(turn: StoredTurn): void {
@@ -105,33 +121,47 @@ export class TurnTable {
     return { row, jump: Number(record.jump), sideJump: Number(record.sideJump), idempotency };
   }
 
+  #readSlots(first: number, count: number): Promise<Uint8Array> {
+    return this.#files.read(TURNS_FILE, first * TURN_RECORD_BYTES, count * TURN_RECORD_BYTES);
+  }
+
   /** Also caches the older neighbours of `wanted`: a reader of a turn mostly reads its parents next. */
-  #takePage(page: number, bytes: Uint8Array, wanted: number): StoredTurn | undefined {
-    for (let id = Math.max(1, page * PAGE_RECORDS); id < wanted; id += 1) {
+  #takeUpTo(wanted: number, first: number, bytes: Uint8Array): StoredTurn | undefined {
+    for (let id = Math.max(1, first); id < wanted; id += 1) {
       const neighbour =
-        this.#turns.get(id) === undefined ? this.#decode(bytes, page, id) : undefined;
+        this.#turns.get(id) === undefined ? this.#decode(bytes, first, id) : undefined;
       if (neighbour !== undefined && neighbour !== 'damaged') this.#turns.set(id, neighbour);
     }
-    const turn = this.#decode(bytes, page, wanted);
-    if (turn === 'damaged') {
-      throw corrupt(
-        TURNS_FILE,
-        wanted * TURN_RECORD_BYTES,
-        `the record of turn ${wanted} is damaged`,
-      );
-    }
+    const turn = this.#mustDecode(bytes, first, wanted);
     if (turn !== undefined) this.#turns.set(wanted, turn);
     return turn;
   }
 
-  #decode(bytes: Uint8Array, page: number, id: number): StoredTurn | 'damaged' | undefined {
-    const at = (id - page * PAGE_RECORDS) * TURN_RECORD_BYTES;
+  #mustDecode(bytes: Uint8Array, first: number, id: number): StoredTurn | undefined {
+    const turn = this.#decode(bytes, first, id);
+    if (turn !== 'damaged') return turn;
+    throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is damaged`);
+  }
+
+  /** `bytes` begin with the slot of turn `first`. */
+  #decode(bytes: Uint8Array, first: number, id: number): StoredTurn | 'damaged' | undefined {
+    const at = (id - first) * TURN_RECORD_BYTES;
     const slot = bytes.subarray(at, at + TURN_RECORD_BYTES);
     if (slot.length === 0 || ZERO_RECORD.equals(slot)) return undefined;
     const record = decodeTurnRecord(slot);
     if (record === undefined || record.id !== BigInt(id) || record.payload === undefined)
       return 'damaged';
     return this.toStored(record) ?? 'damaged';
+  }
+}
+
+/** Cuts rising ids where slots that lie near each other end. */
+function* stretchesOf(ids: readonly number[]): Generator<{ from: number; to: number }> {
+  for (let from = 0, to = 1; to <= ids.length; to += 1) {
+    const [first = 0, before = 0, id = Infinity] = [ids[from], ids[to - 1], ids[to]];
+    if (id - before <= GAP_RECORDS && id - first < STRETCH_RECORDS) continue;
+    yield { from, to };
+    from = to;
   }
 }
 
@@ -225,62 +255,6 @@ function turnAt(bytes: Uint8Array, at: number, id: number): TurnEdge {
     throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is damaged`);
   }
   return { id: turn.id, parent: turn.parent, payload: turn.payload };
-}
-
-/** A turn that must exist, because another turn names it. */
-type MustGet = (id: number) => Promise<StoredTurn>;
-
-/** The turn and its ancestors, the nearest first, at most `limit` rows. Turns in memory cost no wait. */
-export async function chainBack(
-  from: StoredTurn,
-  limit: number,
-  get: (id: number) => StoredTurn | Promise<StoredTurn>,
-): Promise<TurnRow[]> {
-  const rows: TurnRow[] = [];
-  for (let turn = from; rows.length < limit;) {
-    rows.push(turn.row);
-    if (turn.row.depth === 0 || rows.length === limit) break;
-    const parent = get(Number(turn.row.parent));
-    turn = parent instanceof Promise ? await parent : parent;
-  }
-  return rows;
-}
-
-/** The ancestor at `depth`, which is at most the turn's own, in at most 2·log2(n) record reads. */
-export async function ancestorOf(
-  from: StoredTurn,
-  depth: number,
-  mustGet: MustGet,
-): Promise<StoredTurn> {
-  let turn = from;
-  while (turn.row.depth > depth) turn = await mustGet(pointerTowards(turn, depth));
-  return turn;
-}
-
-function pointerTowards({ row, jump, sideJump }: StoredTurn, depth: number): number {
-  const step = stepTowards(row.depth, depth);
-  if (step === 'parent') return Number(row.parent);
-  return step === 'jump' ? jump : sideJump;
-}
-
-/** The deepest turn on both chains. Turns of one depth jump to one depth, so both sides stay level. */
-export async function commonAncestorOf(
-  a: StoredTurn,
-  b: StoredTurn,
-  mustGet: MustGet,
-): Promise<StoredTurn | undefined> {
-  const depth = Math.min(a.row.depth, b.row.depth);
-  let left = await ancestorOf(a, depth, mustGet);
-  let right = await ancestorOf(b, depth, mustGet);
-  while (left.row.id !== right.row.id) {
-    if (left.row.depth === 0) return undefined;
-    const apart = left.jump !== right.jump;
-    const nextLeft = apart ? left.jump : Number(left.row.parent);
-    const nextRight = apart ? right.jump : Number(right.row.parent);
-    left = await mustGet(nextLeft);
-    right = await mustGet(nextRight);
-  }
-  return left;
 }
 
 export async function readCollected(files: StoreFiles): Promise<CollectedMap> {
