@@ -161,7 +161,7 @@ export class Importer {
       counted = Math.min(reading.end, file.size);
     }
     if (!isOpen) {
-      await this.#takeAll(reading, reader.end(), reading.end);
+      await this.#takeAll(reading, reader.end?.() ?? [], reading.end);
       for (const session of sessions.values()) session.settle();
     }
     await this.#flush(reading, !isOpen);
@@ -296,7 +296,7 @@ export class Importer {
       done,
       fingerprint: print,
       session: file.session,
-      state: reader.save() ?? null,
+      state: reader.save?.() ?? null,
     };
     return this.#writer.submit(file, [...sessions.values()], entry);
   }

@@ -73,11 +73,11 @@ export interface SourceRecord {
 export interface RecordReader {
   take(record: SourceRecord): readonly Taken[];
   /** The file has ended: gives what was held back. */
-  end(): readonly Taken[];
+  end?(): readonly Taken[];
   /** The offset of the first record that is held back; undefined if none is. */
-  readonly heldFrom: number | undefined;
+  readonly heldFrom?: number | undefined;
   /** The state that another reader needs to go on from here, or from `heldFrom`. A JSON value. */
-  save(): unknown;
+  save?(): unknown;
 }
 
 /**

@@ -1,17 +1,10 @@
 import { basename, dirname } from 'node:path';
+import { toCall, toResult, toText } from '../source/block.ts';
 import type { Block } from '../source/block.ts';
 import { at, given, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
-import type {
-  Source,
-  SourceFile,
-  SourceRecord,
-  Taken,
-  TakenTurn,
-  TurnHead,
-} from '../source/source.ts';
-import type { FoundFile } from '../source/walk-folder.ts';
+import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { showBlocks } from './claude-blocks.ts';
-import { filesAt, readAlone, titleOf } from './shared.ts';
+import { filesAt, titleOf } from './shared.ts';
 
 // ChatGPT and Claude.ai export "your data" as `conversations.json`, one list of all conversations. Each is a
 // tree of messages. The export may be larger than memory, so its items are read one at a time.
@@ -54,17 +47,18 @@ function createExport(name: string, title: string, read: ReadChat): Omit<Source,
     name,
     title,
     homes: () => [],
-    async *discover(place: string): AsyncGenerator<SourceFile> {
-      for await (const file of filesAt(place, NAME)) yield toFile(file);
-    },
+    discover: (place) =>
+      filesAt(place, {
+        wants: (file) => NAME.test(file),
+        about: ({ path }) => ({
+          session: `${basename(dirname(path))}/${basename(path)}`,
+          form: 'list',
+          details: {},
+        }),
+      }),
     isRecord: isObject,
-    read: () => readAlone((record) => takeChat(record, read)),
+    read: () => ({ take: (record) => takeChat(record, read) }),
   };
-}
-
-function toFile({ path, size, modifiedMs }: FoundFile): SourceFile {
-  const session = `${basename(dirname(path))}/${basename(path)}`;
-  return { path, session, form: 'list', size, modifiedMs, details: {} };
 }
 
 function takeChat({ value, raw }: SourceRecord, read: ReadChat): readonly Taken[] {
@@ -88,15 +82,7 @@ function takeChat({ value, raw }: SourceRecord, read: ReadChat): readonly Taken[
 function toTaken(session: string, { id, parent, value, head }: ChatNode): Taken {
   const raw = JSON.stringify(value);
   if (head === undefined) return { do: 'aside', session, id, parent, raw };
-  const turn: TakenTurn = {
-    do: 'turn',
-    session,
-    what: 'message',
-    parts: [{ id, raw, value }],
-    parent,
-    head,
-  };
-  return turn;
+  return { do: 'turn', session, what: 'message', parts: [{ id, raw, value }], parent, head };
 }
 
 const ROLES: Readonly<Record<string, TurnHead['role']>> = {
@@ -158,17 +144,13 @@ function showChatGpt(message: unknown): readonly Block[] {
   const content = at(message, 'content');
   const type = textAt(content, 'content_type');
   const id = textAt(message, 'author', 'name') ?? '';
-  if (type === 'code')
-    return [{ is: 'call', id, name: 'code', input: textAt(content, 'text') ?? '' }];
-  if (type === 'execution_output') {
-    return [{ is: 'result', id, text: textAt(content, 'text') ?? '', failed: false, images: [] }];
-  }
+  if (type === 'code') return [toCall(id, 'code', textAt(content, 'text') ?? '')];
+  if (type === 'execution_output') return [toResult(id, textAt(content, 'text'))];
   if (type === 'thoughts') {
     const text = listAt(content, 'thoughts').map((thought) => textAt(thought, 'content') ?? '');
     return [{ is: 'thinking', text: text.join('\n') }];
   }
-  const text = textOf(listAt(content, 'parts')) || (textAt(content, 'text') ?? '');
-  return text === '' ? [] : [{ is: 'text', text }];
+  return toText(textOf(listAt(content, 'parts')) || textAt(content, 'text'));
 }
 
 const NO_PARENT = '00000000-0000-4000-8000-000000000000';

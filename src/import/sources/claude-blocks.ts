@@ -1,9 +1,10 @@
+import { toCall, toImage, toResult, toText } from '../source/block.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
 import { at, listAt, textAt, textOf } from '../source/fields.ts';
 
 /** The content of a message of Anthropic's interface: text, or a list of blocks. */
 export function showBlocks(content: unknown): readonly Block[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ is: 'text', text: content }];
+  if (typeof content === 'string') return toText(content);
   return Array.isArray(content) ? content.flatMap(showBlock) : [];
 }
 
@@ -15,31 +16,20 @@ function showBlock(block: unknown): Block[] {
       return [{ is: 'thinking', text: textAt(block, 'thinking') ?? '' }];
     case 'tool_use':
     case 'server_tool_use':
+      return [toCall(textAt(block, 'id'), textAt(block, 'name'), at(block, 'input'))];
+    case 'tool_result': {
+      const failed = at(block, 'is_error') === true;
+      const images = listAt(block, 'content').flatMap(imageIn);
       return [
-        {
-          is: 'call',
-          id: textAt(block, 'id') ?? '',
-          name: textAt(block, 'name') ?? '',
-          input: at(block, 'input'),
-        },
+        toResult(textAt(block, 'tool_use_id'), textOf(at(block, 'content')), { failed, images }),
       ];
-    case 'tool_result':
-      return [
-        {
-          is: 'result',
-          id: textAt(block, 'tool_use_id') ?? '',
-          text: textOf(at(block, 'content')),
-          failed: at(block, 'is_error') === true,
-          images: listAt(block, 'content').flatMap(toImage),
-        },
-      ];
+    }
     default:
-      return toImage(block);
+      return imageIn(block);
   }
 }
 
-function toImage(block: unknown): ImageBlock[] {
-  const data = textAt(block, 'source', 'data');
-  if (textAt(block, 'type') !== 'image' || data === undefined) return [];
-  return [{ is: 'image', mime: textAt(block, 'source', 'media_type') ?? 'image/png', data }];
+function imageIn(block: unknown): ImageBlock[] {
+  if (textAt(block, 'type') !== 'image') return [];
+  return toImage(textAt(block, 'source', 'data'), textAt(block, 'source', 'media_type'));
 }

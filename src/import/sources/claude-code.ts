@@ -84,10 +84,6 @@ class ClaudeReader implements RecordReader {
     return this.#group?.offset;
   }
 
-  save(): unknown {
-    return null;
-  }
-
   end(): readonly Taken[] {
     return this.#close();
   }

@@ -1,29 +1,23 @@
 import { basename, dirname, join } from 'node:path';
 import { given, textAt } from '../source/fields.ts';
 import type { SessionDetails, SourceFile } from '../source/source.ts';
-import { readSmallJson, statPlace, walkFolder } from '../source/walk-folder.ts';
+import { readSmallJson } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
+import { filesAt, type AboutFile } from './shared.ts';
 
 // Where Claude Code keeps sessions: `projects/<folder>/<session>.jsonl`, subagents in `<session>/subagents` or, in older
 // versions, beside the session, and long outputs in `<session>/tool-results`.
 
 /** Sessions before their subagents; older sessions before their copies. */
-export async function* discoverClaude(place: string): AsyncGenerator<SourceFile> {
-  const found = await statPlace(place);
-  if (found === undefined) return;
-  if (!found.isFolder) {
-    yield await toFile({ ...found, name: basename(found.path) });
-    return;
-  }
-  const files = [];
+export function discoverClaude(place: string): AsyncGenerator<SourceFile> {
   const below = /^(?:\.?projects\/)?[^/]+\/(?:.+\/)?[^/]+\.jsonl$/;
-  const isSession = (name: string): boolean => below.test(name) && !isNoTranscript(name);
-  for await (const file of walkFolder(found.path, isSession)) files.push(file);
-  const byTime = files.toSorted(
-    (a, b) => a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1),
-  );
-  for (const file of byTime) if (agentOf(file.name) === undefined) yield await toFile(file);
-  for (const file of byTime) if (agentOf(file.name) !== undefined) yield await toFile(file);
+  const isAgent = ({ name }: FoundFile): number => Number(agentOf(name) !== undefined);
+  return filesAt(place, {
+    wants: (name) => below.test(name) && !isNoTranscript(name),
+    order: (a, b) =>
+      isAgent(a) - isAgent(b) || a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1),
+    about: aboutFile,
+  });
 }
 
 /** The conversation sent again for a summary, and what workflows note. */
@@ -37,8 +31,7 @@ export function agentOf(name: string): string | undefined {
   return /^agent-(.+)\.jsonl$/.exec(basename(name))?.[1];
 }
 
-async function toFile(found: FoundFile): Promise<SourceFile> {
-  const { path, size, modifiedMs } = found;
+async function aboutFile({ path }: FoundFile): Promise<AboutFile> {
   const agent = agentOf(path);
   const own = basename(path, '.jsonl');
   const [, companion] = /^(.*)\/subagents\/(?:.*\/)?[^/]+$/.exec(path) ?? [];
@@ -46,11 +39,8 @@ async function toFile(found: FoundFile): Promise<SourceFile> {
   const parent = companion === undefined ? undefined : basename(companion);
   const folder = companion ?? join(dirname(path), own);
   return {
-    path,
     session: parent === undefined ? own : `${parent}/${own}`,
     form: 'lines',
-    size,
-    modifiedMs,
     folders: [join(folder, 'tool-results')],
     ...(agent !== undefined && { details: await aboutAgent(path, agent, parent) }),
   };

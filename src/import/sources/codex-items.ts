@@ -1,3 +1,4 @@
+import { toCall, toImageOfUrl, toResult, toText } from '../source/block.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
 import { at, listAt, textAt, textOf } from '../source/fields.ts';
 
@@ -9,7 +10,7 @@ export function showItem(item: unknown): readonly Block[] {
     case 'agent_message':
       return listAt(item, 'content').flatMap(showPart);
     case 'user_message':
-      return text(textAt(item, 'message'));
+      return toText(textAt(item, 'message'));
     case 'reasoning':
       return [...listAt(item, 'summary'), ...listAt(item, 'content')].flatMap((part) => {
         const shown = textAt(part, 'text');
@@ -18,7 +19,7 @@ export function showItem(item: unknown): readonly Block[] {
     case 'agent_reasoning':
       return [{ is: 'thinking', text: textAt(item, 'text') ?? '' }];
     case 'item_completed':
-      return text(textOf(at(item, 'item', 'content')) || textAt(item, 'item', 'text'));
+      return toText(textOf(at(item, 'item', 'content')) || textAt(item, 'item', 'text'));
     default:
       return showCall(type, item);
   }
@@ -31,13 +32,13 @@ function showCall(type: string, item: unknown): readonly Block[] {
     const shown =
       typeof output === 'string' ? output : textOf(output ?? at(item, 'output', 'content'));
     const images = Array.isArray(output) ? output.flatMap(toImage) : [];
-    return [{ is: 'result', id, text: shown, failed: false, images }];
+    return [toResult(id, shown, { images })];
   }
   if (!type.endsWith('_call')) return [];
   const name = textAt(item, 'name') ?? type.replace(/_call$/, '');
   const input =
     parseArguments(textAt(item, 'arguments')) ?? at(item, 'input') ?? at(item, 'action');
-  return [{ is: 'call', id, name, input }];
+  return [toCall(id, name, input)];
 }
 
 function parseArguments(given: string | undefined): unknown {
@@ -55,10 +56,5 @@ function showPart(part: unknown): Block[] {
 }
 
 function toImage(part: unknown): ImageBlock[] {
-  const [, mime, data] = /^data:([^;,]+);base64,(.*)$/s.exec(textAt(part, 'image_url') ?? '') ?? [];
-  return mime === undefined || data === undefined ? [] : [{ is: 'image', mime, data }];
-}
-
-function text(shown: string | undefined): readonly Block[] {
-  return shown === undefined || shown === '' ? [] : [{ is: 'text', text: shown }];
+  return toImageOfUrl(textAt(part, 'image_url'));
 }

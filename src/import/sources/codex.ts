@@ -21,8 +21,6 @@ import type {
   TurnHead,
   Usage,
 } from '../source/source.ts';
-import { statPlace, walkFolder } from '../source/walk-folder.ts';
-import type { FoundFile } from '../source/walk-folder.ts';
 import { showItem } from './codex-items.ts';
 import {
   contentOf,
@@ -35,7 +33,7 @@ import {
   mark,
 } from './codex-records.ts';
 import { readTitles } from './codex-titles.ts';
-import { titleOf } from './shared.ts';
+import { filesAt, titleOf, type AboutFile } from './shared.ts';
 
 // Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`. A file is one chain in its order. Records have no ids,
 // so their content names them. Texts come twice, as items and as events: an event waits for its item.
@@ -48,25 +46,15 @@ export const codex: Source = {
 
   homes: ({ env, home }) => [env['CODEX_HOME'] || join(home, '.codex')],
 
-  async *discover(place: string): AsyncGenerator<SourceFile> {
-    const found = await statPlace(place);
-    if (found === undefined) return;
-    if (!found.isFolder) {
-      yield toFile({ ...found, name: basename(found.path) }, {});
-      return;
-    }
-    const files: FoundFile[] = [];
-    const wants = (name: string): boolean => NAME.test(basename(name));
-    for await (const file of walkFolder(found.path, wants)) files.push(file);
-    const plain = new Set(files.map(({ path }) => path));
-    const titles = await readTitles(found.path);
-    // The names begin with the time of creation, so originals come before their forks.
-    const sorted = files.toSorted((a, b) => (basename(a.path) < basename(b.path) ? -1 : 1));
-    for (const file of sorted) {
-      if (file.path.endsWith('.zst') && plain.has(file.path.slice(0, -4))) continue;
-      const title = titles.get(NAME.exec(basename(file.path))?.[1] ?? '');
-      yield toFile(file, title === undefined ? {} : { title: { text: title, from: 'user' } });
-    }
+  async *discover(place) {
+    const titles = await readTitles(place);
+    yield* filesAt(place, {
+      wants: (name) => NAME.test(basename(name)),
+      // The names begin with the time of creation, so originals come before their forks.
+      order: (a, b) => (basename(a.path) < basename(b.path) ? -1 : 1),
+      about: ({ path }, paths) =>
+        path.endsWith('.zst') && paths.has(path.slice(0, -4)) ? undefined : aboutFile(path, titles),
+    });
   },
 
   isRecord: (value) => isObject(value) && ('payload' in value || 'type' in value),
@@ -74,18 +62,16 @@ export const codex: Source = {
   show: (record) => showItem(isEnvelope(record) ? at(record, 'payload') : record),
 };
 
-function toFile({ path, size, modifiedMs }: FoundFile, details: SessionDetails): SourceFile {
+function aboutFile(path: string, titles: ReadonlyMap<string, string>): AboutFile {
   const name = basename(path);
   const [, thread] = NAME.exec(name) ?? [];
+  const title = titles.get(thread ?? '');
   return {
-    path,
     session: thread ?? name.replace(/\.jsonl(?:\.zst)?$/, ''),
     form: 'lines',
-    size,
-    modifiedMs,
     folders: [dirname(path)],
     ...(name.endsWith('.zst') && { packed: 'zstd' }),
-    details,
+    details: title === undefined ? {} : { title: { text: title, from: 'user' } },
   };
 }
 

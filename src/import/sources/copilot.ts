@@ -1,21 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { toCall, toResult, toText } from '../source/block.ts';
 import type { Block } from '../source/block.ts';
 import { at, countAt, given, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,
   Source,
-  SourceFile,
   SourceRecord,
   Taken,
   TakenPart,
   TakenTurn,
   TurnHead,
 } from '../source/source.ts';
-import { statFile, statPlace, walkFolder } from '../source/walk-folder.ts';
+import { statFile } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
-import { titleOf } from './shared.ts';
+import { filesAt, titleOf, type AboutFile } from './shared.ts';
 
 // Copilot CLI: `session-state/<session>/events.jsonl`, older `session-state/<session>.jsonl`. A file is one chain; the
 // records of a subagent are among them, with its id.
@@ -25,32 +25,24 @@ export const copilot: Source = {
   title: 'Copilot CLI',
   homes: ({ env, home }) => [env['COPILOT_HOME'] || join(home, '.copilot')],
 
-  async *discover(place: string): AsyncGenerator<SourceFile> {
-    const found = await statPlace(place);
-    if (found === undefined) return;
-    if (!found.isFolder) yield await toFile({ ...found, name: basename(found.path) });
-    else {
-      const wants = (name: string): boolean =>
-        /(?:^|\/)session-state\/(?:[^/]+\/events|[^/]+)\.jsonl$/.test(name);
-      for await (const file of walkFolder(found.path, wants)) yield await toFile(file);
-    }
-  },
+  discover: (place) =>
+    filesAt(place, {
+      wants: (name) => /(?:^|\/)session-state\/(?:[^/]+\/events|[^/]+)\.jsonl$/.test(name),
+      about: aboutFile,
+    }),
 
   isRecord: (value) => typeof textAt(value, 'type') === 'string' && isObject(at(value, 'data')),
   read: () => new CopilotReader(),
   show: showEvent,
 };
 
-async function toFile({ path, size, modifiedMs }: FoundFile): Promise<SourceFile> {
+async function aboutFile({ path }: FoundFile): Promise<AboutFile> {
   const isFolder = basename(path) === 'events.jsonl';
   const session = isFolder ? basename(dirname(path)) : basename(path, '.jsonl');
   const title = isFolder ? await nameOf(join(dirname(path), 'workspace.yaml')) : undefined;
   return {
-    path,
     session,
     form: 'lines',
-    size,
-    modifiedMs,
     ...(title !== undefined && { details: { title: { text: title, from: 'user' } } }),
   };
 }
@@ -78,10 +70,6 @@ class CopilotReader implements RecordReader {
 
   get heldFrom(): number | undefined {
     return this.#chunks?.offset;
-  }
-
-  save(): unknown {
-    return null;
   }
 
   end(): readonly Taken[] {
@@ -230,7 +218,7 @@ function shutdown(record: SourceRecord, data: unknown): readonly Taken[] {
     const own = index === 0 || id === undefined ? {} : { id: `${id} ${model}` };
     return { ...aside(record), ...own, head };
   });
-  return counted.length > 0 ? counted.slice(0, 1).concat(counted.slice(1)) : [aside(record)];
+  return counted.length > 0 ? counted : [aside(record)];
 }
 
 function turn(record: SourceRecord, what: TakenTurn['what'], head: TurnHead): TakenTurn {
@@ -251,25 +239,18 @@ function aside({ value, raw }: SourceRecord): Taken & { do: 'aside' } {
 
 function showEvent(event: unknown): readonly Block[] {
   const data = at(event, 'data');
-  const content = textAt(data, 'content') ?? textAt(data, 'summaryContent') ?? '';
-  const text: Block[] = content === '' ? [] : [{ is: 'text', text: content }];
   if (textAt(event, 'type') === 'tool.execution_complete') {
     const failed = at(data, 'success') === false;
-    const shown = textAt(data, 'result', 'content') ?? textAt(data, 'error', 'message') ?? '';
-    return [
-      { is: 'result', id: textAt(data, 'toolCallId') ?? '', text: shown, failed, images: [] },
-    ];
+    const shown = textAt(data, 'result', 'content') ?? textAt(data, 'error', 'message');
+    return [toResult(textAt(data, 'toolCallId'), shown, { failed })];
   }
   const reasoning = textAt(data, 'reasoningText');
-  const calls = listAt(data, 'toolRequests').map((call): Block => ({
-    is: 'call',
-    id: textAt(call, 'toolCallId') ?? '',
-    name: textAt(call, 'name') ?? '',
-    input: at(call, 'arguments'),
-  }));
+  const calls = listAt(data, 'toolRequests').map((call) =>
+    toCall(textAt(call, 'toolCallId'), textAt(call, 'name'), at(call, 'arguments')),
+  );
   return [
     ...(reasoning === undefined ? [] : [{ is: 'thinking' as const, text: reasoning }]),
-    ...text,
+    ...toText(textAt(data, 'content') ?? textAt(data, 'summaryContent')),
     ...calls,
   ];
 }

@@ -1,21 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hashText } from '../../base/hash.ts';
-import type { Block, ImageBlock } from '../source/block.ts';
+import { toCall, toImage, toResult, toText } from '../source/block.ts';
+import type { Block } from '../source/block.ts';
 import { at, countAt, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   Source,
-  SourceFile,
   SourceRecord,
   Taken,
   TakenTurn,
   TurnHead,
   Usage,
 } from '../source/source.ts';
-import { statFile, statPlace, walkFolder } from '../source/walk-folder.ts';
-import type { FoundFile } from '../source/walk-folder.ts';
-import { titleOf } from './shared.ts';
+import { statFile } from '../source/walk-folder.ts';
+import { filesAt, titleOf, type AboutFile } from './shared.ts';
 
 // Gemini CLI: `tmp/<project>/chats/session-<time>-<8 of the id>.jsonl`, older one JSON object in `.json`. The file is a log
 // to replay: a record with a known id replaces the message, others go back or replace the whole list. Only the last
@@ -28,43 +27,30 @@ export const gemini: Source = {
   title: 'Gemini CLI',
   homes: ({ env, home }) => [join(env['GEMINI_CLI_HOME'] || home, '.gemini')],
 
-  async *discover(place: string): AsyncGenerator<SourceFile> {
-    const found = await statPlace(place);
-    if (found === undefined) return;
-    if (!found.isFolder) {
-      yield await toFile({ ...found, name: basename(found.path) });
-      return;
-    }
-    const files: FoundFile[] = [];
-    const wants = (name: string): boolean =>
-      /(?:^|\/)chats\/(?:[^/]+\/)?[^/]+\.jsonl?$/.test(name) &&
-      (NAME.test(basename(name)) || /chats\/[^/]+\/[^/]+\.jsonl$/.test(name));
-    for await (const file of walkFolder(found.path, wants)) files.push(file);
-    const paths = new Set(files.map(({ path }) => path));
-    for (const file of files) {
+  discover: (place) =>
+    filesAt(place, {
+      wants: (name) =>
+        /(?:^|\/)chats\/(?:[^/]+\/)?[^/]+\.jsonl?$/.test(name) &&
+        (NAME.test(basename(name)) || /chats\/[^/]+\/[^/]+\.jsonl$/.test(name)),
       // A session that was resumed has a newer file beside the old one, with the same messages.
-      if (file.path.endsWith('.json') && paths.has(`${file.path}l`)) continue;
-      yield await toFile(file);
-    }
-  },
+      about: ({ path }, paths) =>
+        path.endsWith('.json') && paths.has(`${path}l`) ? undefined : aboutFile(path),
+    }),
 
   isRecord: isObject,
   read: () => new GeminiReader(),
   show: (message) => [...showParts(at(message, 'content')), ...showCalls(message)],
 };
 
-async function toFile({ path, size, modifiedMs }: FoundFile): Promise<SourceFile> {
+async function aboutFile(path: string): Promise<AboutFile> {
   const chats = path.split('/chats/')[0] ?? dirname(path);
   const name = basename(path).replace(/\.jsonl?$/, '');
   const folder = basename(dirname(path));
   const parent = folder === 'chats' || !path.includes('/chats/') ? undefined : folder;
   const root = await rootOf(chats);
   return {
-    path,
     session: parent === undefined ? name : `${parent}/${name}`,
     form: path.endsWith('.json') ? 'whole' : 'lines',
-    size,
-    modifiedMs,
     details: {
       ...(root !== undefined && { cwd: root }),
       ...(parent !== undefined && { parent: { session: parent, agent: name } }),
@@ -95,10 +81,6 @@ class GeminiReader implements RecordReader {
   readonly #out: Taken[] = [];
   /** Always from the beginning: any message may still change. */
   readonly heldFrom = 0;
-
-  save(): unknown {
-    return null;
-  }
 
   take(record: SourceRecord): readonly Taken[] {
     const { value, raw } = record;
@@ -299,27 +281,22 @@ function usageOf(tokens: unknown): Usage | undefined {
 }
 
 function showParts(content: unknown): readonly Block[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ is: 'text', text: content }];
+  if (typeof content === 'string') return toText(content);
   return (Array.isArray(content) ? content : [content]).flatMap((part): Block[] => {
     const text = textAt(part, 'text');
     if (text !== undefined)
       return [{ is: at(part, 'thought') === true ? 'thinking' : 'text', text }];
     const response = at(part, 'functionResponse');
-    return response === undefined ? toImage(part) : [toResult(response, [])];
+    if (response !== undefined) return [showResponse(response)];
+    return toImage(textAt(part, 'inlineData', 'data'), textAt(part, 'inlineData', 'mimeType'));
   });
 }
 
-function toResult(response: unknown, images: readonly ImageBlock[]): Block {
+function showResponse(response: unknown): Block {
   const output = at(response, 'response', 'output') ?? at(response, 'response') ?? '';
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   const failed = at(response, 'response', 'error') !== undefined;
-  return { is: 'result', id: textAt(response, 'id') ?? '', text, failed, images };
-}
-
-function toImage(part: unknown): ImageBlock[] {
-  const data = textAt(part, 'inlineData', 'data');
-  if (data === undefined) return [];
-  return [{ is: 'image', mime: textAt(part, 'inlineData', 'mimeType') ?? 'image/png', data }];
+  return toResult(textAt(response, 'id'), text, { failed });
 }
 
 function showCalls(message: unknown): readonly Block[] {
@@ -327,11 +304,8 @@ function showCalls(message: unknown): readonly Block[] {
     is: 'thinking',
     text: `${textAt(thought, 'subject') ?? ''} ${textAt(thought, 'description') ?? ''}`.trim(),
   }));
-  const calls = listAt(message, 'toolCalls').map((call): Block => ({
-    is: 'call',
-    id: textAt(call, 'id') ?? '',
-    name: textAt(call, 'name') ?? '',
-    input: at(call, 'args'),
-  }));
+  const calls = listAt(message, 'toolCalls').map((call) =>
+    toCall(textAt(call, 'id'), textAt(call, 'name'), at(call, 'args')),
+  );
   return [...thoughts, ...calls];
 }

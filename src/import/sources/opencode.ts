@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
-import type { Block } from '../source/block.ts';
+import { toCall, toImageOfUrl, toResult } from '../source/block.ts';
+import type { Block, ImageBlock } from '../source/block.ts';
 import { at, countAt, given, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
@@ -51,16 +52,11 @@ export const opencode: Source = {
 };
 
 class OpencodeReader implements RecordReader {
-  readonly heldFrom = undefined;
   #before: string | null = null;
   #revert: string | undefined;
   /** The id of the message before the one that was reverted. */
   #beforeRevert: string | null = null;
   #isFork = false;
-
-  save(): unknown {
-    return null;
-  }
 
   end(): readonly Taken[] {
     const id = this.#revert;
@@ -193,22 +189,21 @@ function showPart(part: unknown): Block[] {
     case 'reasoning':
       return [{ is: 'thinking', text: textAt(part, 'text') ?? '' }];
     case 'tool': {
-      const id = textAt(part, 'callID') ?? '';
+      const id = textAt(part, 'callID');
       const state = at(part, 'state');
       const failed = textAt(state, 'status') === 'error';
-      const text = textAt(state, 'output') ?? textAt(state, 'error') ?? '';
-      const images = listAt(state, 'attachments').flatMap(toImage);
+      const text = textAt(state, 'output') ?? textAt(state, 'error');
+      const images = listAt(state, 'attachments').flatMap(imageIn);
       return [
-        { is: 'call', id, name: textAt(part, 'tool') ?? '', input: at(state, 'input') },
-        { is: 'result', id, text, failed, images },
+        toCall(id, textAt(part, 'tool'), at(state, 'input')),
+        toResult(id, text, { failed, images }),
       ];
     }
     default:
-      return toImage(part);
+      return imageIn(part);
   }
 }
 
-function toImage(part: unknown): (Block & { is: 'image' })[] {
-  const [, mime, data] = /^data:([^;,]+);base64,(.*)$/s.exec(textAt(part, 'url') ?? '') ?? [];
-  return mime === undefined || data === undefined ? [] : [{ is: 'image', mime, data }];
+function imageIn(part: unknown): ImageBlock[] {
+  return toImageOfUrl(textAt(part, 'url'));
 }

@@ -1,4 +1,5 @@
 import { basename, dirname, join } from 'node:path';
+import { toCall, toImage, toResult } from '../source/block.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
 import {
   at,
@@ -21,9 +22,8 @@ import type {
   TurnHead,
   Usage,
 } from '../source/source.ts';
-import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
-import { titleOf } from './shared.ts';
+import { filesAt, titleOf, type AboutFile } from './shared.ts';
 
 // pi and oh-my-pi: `sessions/<folder>/<time>_<id>.jsonl`, a header and then entries that form a tree by `id` and
 // `parentId`. oh-my-pi also has blobs, artifacts with the sessions of subagents, and an archive.
@@ -49,22 +49,16 @@ function createSource(name: string, title: string, folder: string): Omit<Source,
     name,
     title,
 
-    async *discover(place: string): AsyncGenerator<SourceFile> {
-      const found = await statPlace(place);
-      if (found === undefined) return;
-      if (!found.isFolder) {
-        yield toFile({ ...found, name: basename(found.path) }, found.path, folder);
-        return;
-      }
-      const files: FoundFile[] = [];
-      const wants = (file: string): boolean => /\.jsonl(?:\.gz)?$/.test(file);
-      for await (const file of walkFolder(found.path, wants)) files.push(file);
-      // A file stands before those in the folder of its name; times in names put originals before copies.
-      const key = ({ name: file }: FoundFile): string => file.split('/').slice(1).join('/') || file;
-      for (const file of files.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))) {
-        yield toFile(file, found.path, folder);
-      }
-    },
+    discover: (place) =>
+      filesAt(place, {
+        wants: (file) => /\.jsonl(?:\.gz)?$/.test(file),
+        // A file stands before those in the folder of its name; times in names put originals before copies.
+        order: (a, b) => (below(a) < below(b) ? -1 : 1),
+        about: ({ path }, _, root) => ({
+          ...aboutFile(path),
+          ...(folder === '.omp' && { blobFolder: blobsOf(root) }),
+        }),
+      }),
 
     isRecord: (value) => typeof (textAt(value, 'type') ?? textAt(value, 'kind')) === 'string',
     read: (file, state) => new PiReader(file, state),
@@ -72,21 +66,21 @@ function createSource(name: string, title: string, folder: string): Omit<Source,
   };
 }
 
-function toFile(found: FoundFile, home: string, folder: string): SourceFile {
-  const { path, size, modifiedMs } = found;
+/** The name of a file below the first folder. */
+function below({ name }: FoundFile): string {
+  return name.split('/').slice(1).join('/') || name;
+}
+
+function aboutFile(path: string): AboutFile {
   const file = basename(path);
   const [, id] = NAME.exec(file) ?? [];
   const owner = id === undefined ? NAME.exec(`${basename(dirname(path))}.jsonl`)?.[1] : undefined;
   const agent = file.replace(/\.jsonl(?:\.gz)?$/, '');
   const parent = owner ?? parentOf(path);
   return {
-    path,
     session: id ?? (parent === undefined ? agent : `${parent}/${agent}`),
     form: 'lines',
-    size,
-    modifiedMs,
     ...(file.endsWith('.gz') && { packed: 'gzip' }),
-    ...(folder === '.omp' && { blobFolder: blobsOf(home) }),
     ...(parent !== undefined && {
       details: { parent: { session: parent, agent }, more: { agent } },
     }),
@@ -139,7 +133,6 @@ const CUT = '[Session persistence truncated large content]';
 
 class PiReader implements RecordReader {
   readonly #file: SourceFile;
-  readonly heldFrom = undefined;
   /** Version 1 has no ids: entries follow each other. */
   #hasIds: boolean;
 
@@ -150,10 +143,6 @@ class PiReader implements RecordReader {
 
   save(): unknown {
     return { hasIds: this.#hasIds };
-  }
-
-  end(): readonly Taken[] {
-    return [];
   }
 
   take(record: SourceRecord): readonly Taken[] {
@@ -315,23 +304,14 @@ function showEntry(entry: unknown): readonly Block[] {
   const message = at(entry, 'message') ?? entry;
   const role = textAt(message, 'role');
   if (role === 'toolResult') {
-    return [
-      {
-        is: 'result',
-        id: textAt(message, 'toolCallId') ?? '',
-        text: textOf(at(message, 'content')),
-        failed: at(message, 'isError') === true,
-        images: listAt(message, 'content').flatMap(toImage),
-      },
-    ];
+    const failed = at(message, 'isError') === true;
+    const images = listAt(message, 'content').flatMap(imageIn);
+    const text = textOf(at(message, 'content'));
+    return [toResult(textAt(message, 'toolCallId'), text, { failed, images })];
   }
   if (role === 'bashExecution' || role === 'pythonExecution') {
     const input = { command: textAt(message, 'command') ?? textAt(message, 'code') ?? '' };
-    const output = textAt(message, 'output') ?? '';
-    return [
-      { is: 'call', id: '', name: role, input },
-      { is: 'result', id: '', text: output, failed: false, images: [] },
-    ];
+    return [toCall('', role, input), toResult('', textAt(message, 'output'))];
   }
   const content = at(message, 'content');
   if (typeof content === 'string') return [{ is: 'text', text: content }];
@@ -347,21 +327,13 @@ function showBlock(block: unknown): Block[] {
     case 'thinking':
       return [{ is: 'thinking', text: textAt(block, 'thinking') ?? '' }];
     case 'toolCall':
-      return [
-        {
-          is: 'call',
-          id: textAt(block, 'id') ?? '',
-          name: textAt(block, 'name') ?? '',
-          input: at(block, 'arguments'),
-        },
-      ];
+      return [toCall(textAt(block, 'id'), textAt(block, 'name'), at(block, 'arguments'))];
     default:
-      return toImage(block);
+      return imageIn(block);
   }
 }
 
-function toImage(block: unknown): ImageBlock[] {
-  const data = textAt(block, 'data');
-  if (textAt(block, 'type') !== 'image' || data === undefined) return [];
-  return [{ is: 'image', mime: textAt(block, 'mimeType') ?? 'image/png', data }];
+function imageIn(block: unknown): ImageBlock[] {
+  if (textAt(block, 'type') !== 'image') return [];
+  return toImage(textAt(block, 'data'), textAt(block, 'mimeType'));
 }

@@ -1,9 +1,8 @@
 import type { Block } from '../source/block.ts';
 import { at, given, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
-import type { Source, SourceFile, SourceRecord, Taken, TurnHead } from '../source/source.ts';
-import type { FoundFile } from '../source/walk-folder.ts';
+import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { showBlocks } from './claude-blocks.ts';
-import { filesAt, readAlone, readUsage, titleOf } from './shared.ts';
+import { filesAt, readUsage, titleOf } from './shared.ts';
 
 // Plain formats, for histories of programs that have no source of their own: JSON Lines of messages, and the lines that
 // `quipu export --as jsonl` and `quipu context last --json` write. A file is a session.
@@ -26,26 +25,20 @@ type ReadLine = (value: SourceRecord['value']) => {
   readonly head: TurnHead;
 };
 
+const END = /\.(?:jsonl|ndjson)$/;
+
 function createLines(name: string, title: string, read: ReadLine): Omit<Source, 'show'> {
   return {
     name,
     title,
     homes: () => [],
-    async *discover(place: string): AsyncGenerator<SourceFile> {
-      for await (const file of filesAt(place, /\.(?:jsonl|ndjson)$/)) yield toFile(file);
-    },
+    discover: (place) =>
+      filesAt(place, {
+        wants: (file) => END.test(file),
+        about: (file) => ({ session: file.name.replace(END, ''), form: 'lines' }),
+      }),
     isRecord: isObject,
-    read: () => readAlone((record) => takeLine(record, read)),
-  };
-}
-
-function toFile({ path, name, size, modifiedMs }: FoundFile): SourceFile {
-  return {
-    path,
-    session: name.replace(/\.(?:jsonl|ndjson)$/, ''),
-    form: 'lines',
-    size,
-    modifiedMs,
+    read: () => ({ take: (record) => takeLine(record, read) }),
   };
 }
 

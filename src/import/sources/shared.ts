@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { countAt, isObject } from '../source/fields.ts';
-import type { RecordReader, SourceRecord, Taken, Usage } from '../source/source.ts';
+import type { SourceFile, Taken, Usage } from '../source/source.ts';
 import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 
@@ -27,15 +27,38 @@ export function titleOf(text: string): Taken[] {
   return cut === '' ? [] : [{ do: 'details', details: { title: { text: cut, from: 'text' } } }];
 }
 
-/** A reader for records that each tell everything about themselves. */
-export function readAlone(take: (record: SourceRecord) => readonly Taken[]): RecordReader {
-  return { heldFrom: undefined, save: () => null, end: () => [], take };
+/** How a source finds its files. */
+interface FilesOfSource {
+  /** True for the files of a folder that hold sessions, by their names below it. */
+  readonly wants: (name: string) => boolean;
+  /** Default: by name in each folder. */
+  readonly order?: (a: FoundFile, b: FoundFile) => number;
+  /** Undefined: another one of the `paths` has the same records. `root` is the real path of the place. */
+  readonly about: (
+    file: FoundFile,
+    paths: ReadonlySet<string>,
+    root: string,
+  ) => AboutFile | undefined | Promise<AboutFile | undefined>;
 }
 
-/** The file that a person named, whatever its name, or the files of a folder whose names fit. */
-export async function* filesAt(place: string, fits: RegExp): AsyncGenerator<FoundFile> {
+/** The facts that a source knows of a file. */
+export type AboutFile = Omit<SourceFile, 'path' | 'size' | 'modifiedMs'>;
+
+/** The file that a person named, whatever its name, or the files of a folder that hold sessions. */
+export async function* filesAt(
+  place: string,
+  { wants, order, about }: FilesOfSource,
+): AsyncGenerator<SourceFile> {
   const found = await statPlace(place);
   if (found === undefined) return;
-  if (found.isFolder) yield* walkFolder(found.path, (name) => fits.test(name));
-  else yield { ...found, name: basename(found.path) };
+  const files: FoundFile[] = [];
+  if (!found.isFolder) files.push({ ...found, name: basename(found.path) });
+  else for await (const file of walkFolder(found.path, wants)) files.push(file);
+  if (order !== undefined) files.sort(order);
+  const paths = new Set(files.map(({ path }) => path));
+  for (const file of files) {
+    const { path, size, modifiedMs } = file;
+    const told = await about(file, paths, found.path);
+    if (told !== undefined) yield { path, size, modifiedMs, ...told };
+  }
 }
