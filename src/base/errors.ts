@@ -57,8 +57,12 @@ export function invalid(what: string, problem: string): QuipuError<'INVALID'> {
 }
 
 /** `what` and `id` say what is missing. */
-export function notFound(what: string, id: string, message: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', message, { what, id });
+export function notFound(
+  what: string,
+  id: string | bigint,
+  message = `there is no ${what} ${id}`,
+): QuipuError<'NOT_FOUND'> {
+  return new QuipuError('NOT_FOUND', message, { what, id: String(id) });
 }
 
 /** The caller chose an id or a name that another thing of this kind has. */
@@ -79,7 +83,7 @@ export function tooLarge(
   what: string,
   limit: number,
   size: number,
-  message: string,
+  message = `${what} has ${size} bytes, and ${limit} is the limit`,
 ): QuipuError<'TOO_LARGE'> {
   return new QuipuError('TOO_LARGE', message, { what, limit, size });
 }

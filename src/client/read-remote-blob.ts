@@ -1,5 +1,5 @@
 import type { Hash } from '../base/brand.ts';
-import { QuipuError } from '../base/errors.ts';
+import { notFound } from '../base/errors.ts';
 
 // A blob comes in pieces that the client asks for one by one. So a slow reader fills nobody's memory, and no other
 // answer waits behind a long one. After a lost connection the client asks for the next piece.
@@ -51,15 +51,11 @@ export async function* readPieces(
   let next = ask(at);
   for (;;) {
     const piece = await next;
-    if (piece === undefined) throw noBlob(hash);
+    if (piece === undefined) throw notFound('blob', hash);
     at += piece.bytes.length;
     const isLast = piece.bytes.length === 0 || at >= Math.min(end, piece.size);
     if (!isLast) next = ask(at);
     if (piece.bytes.length > 0) yield new Uint8Array(piece.bytes);
     if (isLast) return;
   }
-}
-
-function noBlob(hash: Hash): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
 }

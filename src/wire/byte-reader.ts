@@ -1,5 +1,5 @@
 import type { Hash } from '../base/brand.ts';
-import { QuipuError, invalid } from '../base/errors.ts';
+import { QuipuError, invalid, tooLarge } from '../base/errors.ts';
 import { HASH_BYTES } from '../base/hash.ts';
 import { decodeUtf8 } from '../base/text.ts';
 import { isZero, readU64, toBuffer } from '../format/bytes.ts';
@@ -89,11 +89,7 @@ export class ByteReader {
   checkSize(field: string, size: number, limit: number): void {
     if (size <= limit) return;
     const what = `${this.#message}.${field}`;
-    throw new QuipuError('TOO_LARGE', `${what} has ${size} bytes, and ${limit} is the limit`, {
-      what,
-      limit,
-      size,
-    });
+    throw tooLarge(what, limit, size);
   }
 
   /** The number of items that follow, each of at least `itemBytes`. INVALID for more items than the bytes can hold. */

@@ -1,4 +1,4 @@
-import { QuipuError } from '../base/errors.ts';
+import { tooLarge } from '../base/errors.ts';
 import { lengthOf } from './byte-writer.ts';
 import { FRAME_PAYLOAD_MAX } from './limits.ts';
 
@@ -90,11 +90,12 @@ function writeHeader(frame: Buffer, { length, type, flags, reqId }: HeaderFields
 
 function assertFits(length: number): void {
   if (length <= FRAME_PAYLOAD_MAX) return;
-  throw new QuipuError('TOO_LARGE', `a message of ${length} bytes does not fit a frame`, {
-    what: 'frame',
-    limit: FRAME_PAYLOAD_MAX,
-    size: length,
-  });
+  throw tooLarge(
+    'frame',
+    FRAME_PAYLOAD_MAX,
+    length,
+    `a message of ${length} bytes does not fit a frame`,
+  );
 }
 
 /** The request id that holds a number. */

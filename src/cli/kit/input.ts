@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid, isQuipuError, notFound, tooLarge } from '../../base/errors.ts';
 import type { QuipuShell } from './command.ts';
 import { decodeUtf8 } from '../../base/text.ts';
 
@@ -30,11 +30,7 @@ export async function readWhole(
   for await (const piece of source) {
     size += piece.length;
     if (size > limit) {
-      throw new QuipuError('TOO_LARGE', `the input has more than ${limit} bytes`, {
-        what: 'input',
-        limit,
-        size,
-      });
+      throw tooLarge('input', limit, size, `the input has more than ${limit} bytes`);
     }
     pieces.push(piece);
   }
@@ -44,9 +40,7 @@ export async function readWhole(
 /** Turns an error of the file system into an error of the store. */
 export function toFileError(error: unknown, path: string): Error {
   const { code = '' } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') {
-    return new QuipuError('NOT_FOUND', `there is no file ${path}`, { what: 'file', id: path });
-  }
+  if (code === 'ENOENT') return notFound('file', path);
   if (code === 'EISDIR') return invalid('file', `${path} is a directory`);
   if (code === 'ENOSPC') {
     return new QuipuError('DISK_FULL', `the disk is full, writing ${path}`, { path });
@@ -109,7 +103,7 @@ function join(parts: readonly Uint8Array[]): Uint8Array {
 
 function tooLong(limit: number, size: number): QuipuError<'TOO_LARGE'> {
   const message = `a line has more than ${limit} bytes`;
-  return new QuipuError('TOO_LARGE', message, { what: 'line', limit, size });
+  return tooLarge('line', limit, size, message);
 }
 
 /**

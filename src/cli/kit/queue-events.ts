@@ -1,4 +1,4 @@
-import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid, isQuipuError, tooLarge } from '../../base/errors.ts';
 import { checkEvent } from '../../queue/events/check-input.ts';
 import {
   BATCH_BYTES_MAX,
@@ -63,11 +63,7 @@ function findWrong(value: unknown): string | undefined {
 
 function assertAtMost(limit: number, size: number, unit: string): void {
   if (size <= limit) return;
-  throw new QuipuError('TOO_LARGE', `a batch has at most ${limit} ${unit}`, {
-    what: 'batch',
-    limit,
-    size,
-  });
+  throw tooLarge('batch', limit, size, `a batch has at most ${limit} ${unit}`);
 }
 
 const CELL_CHARS = 60;

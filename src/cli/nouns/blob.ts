@@ -1,4 +1,4 @@
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, notFound } from '../../base/errors.ts';
 import type { BlobDetails, BlobInfo } from '../../store/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
@@ -158,7 +158,7 @@ const show: QuipuVerb = {
     await using store = await io.openStore();
     const found = await store.blobs.stat(await findBlob(store, ref));
     if (found === undefined) {
-      throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
+      throw notFound('blob', ref);
     }
     if (io.json) return await io.printJson(found);
     return await shell.out(

@@ -1,4 +1,4 @@
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, tooLarge } from '../../base/errors.ts';
 import { checkKey, checkType, checkVersion } from '../../context/check-input.ts';
 import type { BatchTurn } from '../../context/contexts.ts';
 import {
@@ -53,11 +53,8 @@ export async function readBatch(source: AsyncIterable<Uint8Array>): Promise<Batc
     const turn = parseLine(line, number);
     if (turn !== undefined) turns.push(turn);
     if (turns.length > BATCH_TURNS_MAX) {
-      throw new QuipuError('TOO_LARGE', `a batch has at most ${BATCH_TURNS_MAX} turns`, {
-        what: 'batch',
-        limit: BATCH_TURNS_MAX,
-        size: turns.length,
-      });
+      const message = `a batch has at most ${BATCH_TURNS_MAX} turns`;
+      throw tooLarge('batch', BATCH_TURNS_MAX, turns.length, message);
     }
   }
   if (turns.length === 0) throw invalid('batch', 'is empty; give one JSON object a line');

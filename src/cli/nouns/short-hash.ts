@@ -1,4 +1,4 @@
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, notFound } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
 
 // Listings show the beginning of a hash. What they show can be typed again where a hash is wanted. Each look-up is
@@ -25,7 +25,7 @@ export async function findBlob({ blobs }: Store, given: string): Promise<string>
   const { items } = await blobs.list({ prefix: digits, limit: SHOWN_MAX + 1 });
   const found = theOne(digits, new Set(items));
   if (found !== undefined) return found;
-  throw new QuipuError('NOT_FOUND', `there is no blob ${given}…`, { what: 'blob', id: given });
+  throw notFound('blob', given, `there is no blob ${given}…`);
 }
 
 /** The bundle that a workflow stood for, by its hash or the beginning of it. */
@@ -35,13 +35,10 @@ export async function findBundle(store: Store, name: string, given: string): Pro
   const hashes = bundle?.versions.map(({ hash }) => hash) ?? [];
   const found = theOne(given, await matching(given, hashes));
   if (found !== undefined) return found;
-  throw new QuipuError(
-    'NOT_FOUND',
+  throw notFound(
+    'bundle',
+    given,
     `workflow ${name} never had a bundle ${given}…; "quipu workflow history" lists its bundles`,
-    {
-      what: 'bundle',
-      id: given,
-    },
   );
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Option } from 'commander';
-import { QuipuError, exists, invalid } from '../../base/errors.ts';
+import { exists, invalid, notFound } from '../../base/errors.ts';
 import type { Scope } from '../../server/access/access.ts';
 import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
@@ -34,13 +34,10 @@ function locateTokenFile(io: CommandIo, given: string | undefined): string {
     );
   }
   if (existsSync(join(io.place, 'FORMAT'))) return tokenFileOf(io.place);
-  throw new QuipuError(
-    'NOT_FOUND',
+  throw notFound(
+    'store',
+    io.place,
     `there is no store at ${io.place}; create one with "quipu init"`,
-    {
-      what: 'store',
-      id: io.place,
-    },
   );
 }
 
@@ -129,7 +126,7 @@ const show: QuipuVerb = {
   async run(io, name: string, { tokenFile }: TokenFileOption) {
     const records = await readTokenFile(locateTokenFile(io, tokenFile));
     const record = records.find((other) => other.name === name);
-    if (record === undefined) throw noToken(name);
+    if (record === undefined) throw notFound('token', name);
     const { sha256: _, ...shown } = record;
     await io.print(shown, () =>
       toFacts([
@@ -144,10 +141,6 @@ const show: QuipuVerb = {
   },
 };
 
-function noToken(name: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no token ${name}`, { what: 'token', id: name });
-}
-
 const rm: QuipuVerb = {
   name: 'rm',
   aliases: ['revoke'],
@@ -158,7 +151,7 @@ const rm: QuipuVerb = {
     await changeTokenFile(locateTokenFile(io, tokenFile), (records) => {
       const kept = records.filter((record) => record.name !== name);
       if (kept.length < records.length) return kept;
-      throw noToken(name);
+      throw notFound('token', name);
     });
     if (io.json) await io.printJson({ revoked: name });
   },

@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, notFound } from '../../base/errors.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { CommandIo } from '../kit/command.ts';
 import type { Screen } from '../kit/screen.ts';
@@ -73,7 +73,7 @@ export async function mustGetContext(store: Store, given: GivenContext): Promise
   const context = await (isId ? store.contexts.get(given) : store.contexts.byName(given.name));
   if (context !== undefined) return context;
   const id = isId ? String(given) : `@${given.name}`;
-  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, { what: 'context', id });
+  throw notFound('context', id);
 }
 
 /** An id is taken as it is: the verb that it is for says whether there is such a context. */
@@ -84,5 +84,5 @@ export async function findContextId(store: Store, given: GivenContext): Promise<
 export async function mustGetTurn(store: Store, id: TurnId, options: ReadOptions): Promise<Turn> {
   const turn = await store.contexts.turn(id, options);
   if (turn !== undefined) return turn;
-  throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: `${id}` });
+  throw notFound('turn', id);
 }

@@ -1,5 +1,5 @@
 import { toHash } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, notFound } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { JsonObject } from '../../workflow/home/check-input.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
@@ -110,7 +110,7 @@ async function showThread(
   const { workflows } = store;
   const thread = await workflows.get(id, { details: true });
   if (thread === undefined) {
-    throw new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, { what: 'thread', id });
+    throw notFound('thread', id, `there is no workflow thread ${id}`);
   }
   if (options.info === true) {
     for (const line of await workflows.info(id)) await io.printJson(line);

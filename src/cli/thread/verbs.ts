@@ -1,5 +1,5 @@
 import type { Option } from 'commander';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { corrupt, exists, invalid } from '../../base/errors.ts';
 import { toLine } from '../../queue/events/event-line.ts';
 import { isQueueFolder, mustHaveBeenQueue } from '../../queue/folder/queue-folder.ts';
 import { createQueueFolder } from '../../queue/sqlite/open-database.ts';
@@ -45,10 +45,7 @@ const init: ThreadVerb = {
   async run(shell, path: string) {
     const folder = resolve(shell.cwd, path);
     if (!createQueueFolder(folder)) {
-      throw new QuipuError('EXISTS', `${folder} is a thread directory already`, {
-        what: 'thread',
-        id: folder,
-      });
+      throw exists('thread', folder, `${folder} is a thread directory already`);
     }
     await shell.out(`Initialized thread ${folder}\n`);
   },
@@ -270,7 +267,7 @@ const verify: ThreadVerb = {
     if (ok && options.json !== true) await shell.out('ok\n');
     if (ok) return;
     const message = `events.db in ${folder.path} is damaged: ${problems[0] ?? ''}`;
-    throw new QuipuError('CORRUPT', message, { file: 'events.db', offset: 0 });
+    throw corrupt('events.db', message);
   },
 };
 

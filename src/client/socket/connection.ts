@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, tooLarge } from '../../base/errors.ts';
 import { fromCall } from '../../wire/call-values.ts';
 import { decodeError, toQuipuError } from '../../wire/error-message.ts';
 import { toReqId } from '../../wire/frame.ts';
@@ -138,11 +138,12 @@ export class Connection {
 
   #handle(event: FrameEvent): void {
     if (event.kind === 'oversized') {
-      throw new QuipuError('TOO_LARGE', 'the server sent a frame over the limit', {
-        what: 'frame',
-        limit: FRAME_PAYLOAD_MAX,
-        size: event.length,
-      });
+      throw tooLarge(
+        'frame',
+        FRAME_PAYLOAD_MAX,
+        event.length,
+        'the server sent a frame over the limit',
+      );
     }
     const id = event.reqId.readUIntLE(0, 6);
     if ((event.flags & PUSHED) !== 0) {

@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import {
   TOKEN_FILE_BYTES_MAX,
   TOKENS_MAX,
@@ -119,10 +119,7 @@ function toIoError(error: unknown, path: string): Error {
   const errno = (error as NodeJS.ErrnoException | undefined)?.code;
   if (error instanceof QuipuError || errno === undefined) return error as Error;
   if (errno === 'ENOENT') {
-    return new QuipuError('NOT_FOUND', `there is no folder for ${path}`, {
-      what: 'folder',
-      id: dirname(path),
-    });
+    return notFound('folder', dirname(path), `there is no folder for ${path}`);
   }
   const message = `cannot use the token file ${path}: ${errno}`;
   return new QuipuError('IO', message, { path, errno }, { cause: error });

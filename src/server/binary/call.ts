@@ -1,4 +1,4 @@
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import { hexOf } from '../../base/hash.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
 import {
@@ -23,7 +23,6 @@ import type { LongTask } from '../request/long-tasks.ts';
 import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
 import { isLarge } from '../request/take-payload.ts';
 import { isOwnFault, toWireError } from '../request/wire-error.ts';
-import { missing } from '../request/wire-ids.ts';
 import { Upload } from './upload.ts';
 
 export function callMethod(calls: CallTable): MessageHandler {
@@ -202,7 +201,7 @@ function findUpload(id: unknown, session: Session): { upload: Upload; reqId: Uin
   }
   const upload = session.tasks.get(id);
   if (upload instanceof Upload) return { upload, reqId: id };
-  throw missing('upload', hexOf(id));
+  throw notFound('upload', hexOf(id));
 }
 
 function answerWith(result: Promise<unknown>, order: Job['order']): Job {

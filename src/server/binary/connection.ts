@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { type QuipuError, isQuipuError, tooLarge } from '../../base/errors.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import type { FrameEvent } from '../../wire/frame-reader.ts';
 import { toFrame } from '../../wire/frame.ts';
@@ -363,5 +363,5 @@ function oversizedError(length: number, limit: number, isKnown: boolean): QuipuE
     return tooMuch('the server holds too many large requests; try again');
   }
   const message = `a frame of ${length} bytes is over the limit of ${limit}`;
-  return new QuipuError('TOO_LARGE', message, { what: 'frame', limit, size: length });
+  return tooLarge('frame', limit, length, message);
 }

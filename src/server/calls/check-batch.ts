@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, tooLarge } from '../../base/errors.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import { checkContextName, checkDetails } from '../../context/context-details.ts';
 import type {
@@ -149,7 +149,7 @@ function checkBlobs(blobs: readonly BlobPut[]): Map<Hash, number> {
   for (const [index, put] of blobs.entries()) {
     const what = `blobs[${index}]`;
     const size = put.bytes.length;
-    if (size > RAW_BYTES_MAX) throw tooLarge(what, size);
+    if (size > RAW_BYTES_MAX) throw tooLarge(what, RAW_BYTES_MAX, size);
     if (hashBytes(put.bytes) !== put.hash) throw invalid(what, 'does not match its hash');
     if (put.sha256 !== undefined && sha256Hex(put.bytes) !== put.sha256) {
       throw invalid(what, 'does not match its SHA-256');
@@ -180,9 +180,4 @@ function checkContext(change: ContextChange): ContextChange {
     if (!fields.includes(field)) throw invalid('meta', `has no ${JSON.stringify(field)}`);
   }
   return { ...change, meta: checkDetails(change.meta) };
-}
-
-function tooLarge(what: string, size: number): QuipuError<'TOO_LARGE'> {
-  const message = `${what} has ${size} bytes, and ${RAW_BYTES_MAX} is the limit`;
-  return new QuipuError('TOO_LARGE', message, { what, limit: RAW_BYTES_MAX, size });
 }

@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { notFound, tooLarge } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import {
   decodeAttachFs,
@@ -11,7 +11,7 @@ import {
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
 import type { Job, MessageHandler, Reply, Request } from '../request/request.ts';
 import { assertHash, checkHash, isLarge } from '../request/take-payload.ts';
-import { missing, turnOf } from '../request/wire-ids.ts';
+import { turnOf } from '../request/wire-ids.ts';
 
 export function getBlob(engine: Engine): MessageHandler {
   return {
@@ -22,10 +22,14 @@ export function getBlob(engine: Engine): MessageHandler {
       const run = async (): Promise<Reply> => {
         // A blob can be larger than memory, so only a blob that fits a frame is loaded.
         const stat = await engine.statBlob(hash);
-        if (stat === undefined) throw missing('blob', hash);
-        if (stat.size > RAW_BYTES_MAX) throw tooLarge(stat.size);
+        if (stat === undefined) throw notFound('blob', hash);
+        const { size } = stat;
+        if (size > RAW_BYTES_MAX) {
+          const message = `the blob has ${size} bytes, and ${RAW_BYTES_MAX} fit a reply; read it in pieces`;
+          throw tooLarge('blob', RAW_BYTES_MAX, size, message);
+        }
         const bytes = await engine.viewBlob(hash);
-        if (bytes === undefined) throw missing('blob', hash);
+        if (bytes === undefined) throw notFound('blob', hash);
         return { parts: encodeGetBlobReply(bytes) };
       };
       return { order: 'read', run };
@@ -73,9 +77,4 @@ export function attachFs(engine: Engine): MessageHandler {
       return { order: 'write', run };
     },
   };
-}
-
-function tooLarge(size: number): QuipuError<'TOO_LARGE'> {
-  const message = `the blob has ${size} bytes, and ${RAW_BYTES_MAX} fit a reply; read it in pieces`;
-  return new QuipuError('TOO_LARGE', message, { what: 'blob', limit: RAW_BYTES_MAX, size });
 }

@@ -1,5 +1,5 @@
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { type QuipuError, invalid, isQuipuError, notFound, tooLarge } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { REASON_BYTES_MAX } from '../../context/limits.ts';
 import { planSeal } from '../../context/streams/plan-seal.ts';
@@ -16,7 +16,7 @@ import type { Seal } from '../../wire/cxdb/open-turns.ts';
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
 import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
 import { takePayload } from '../request/take-payload.ts';
-import { asMissing, contextOf, missing, placeOf, turnOf } from '../request/wire-ids.ts';
+import { asMissing, contextOf, placeOf, turnOf } from '../request/wire-ids.ts';
 
 /** Far above the number of turns that one client streams at a time. */
 const TURNS_MAX = 256;
@@ -64,7 +64,10 @@ export function appendDelta(engine: Engine): MessageHandler {
       const context = contextOf(ids.context);
       const turn = turnOf(ids.turn);
       const end = offset + bytes.length;
-      if (end > RAW_BYTES_MAX) throw tooLarge(end);
+      if (end > RAW_BYTES_MAX) {
+        const message = `a turn of ${end} bytes is over the limit of ${RAW_BYTES_MAX}`;
+        throw tooLarge('open turn', RAW_BYTES_MAX, end, message);
+      }
 
       const known = knownTurns.get(turn);
       if (known?.context === context && known.length === offset) {
@@ -155,9 +158,9 @@ function sameSeal(seal: Seal, row: TurnRow): TurnRow {
 }
 
 async function mustBeIn(engine: Engine, context: ContextId, turn: TurnId): Promise<void> {
-  if ((await engine.getHead(context)) === undefined) throw missing('context', context);
+  if ((await engine.getHead(context)) === undefined) throw notFound('context', context);
   const row = await engine.getTurn(turn);
-  if (row?.context !== context) throw missing('turn', turn);
+  if (row?.context !== context) throw notFound('turn', turn);
 }
 
 function ackOf(row: TurnRow): Parts {
@@ -166,11 +169,6 @@ function ackOf(row: TurnRow): Parts {
 
 function otherLength(turn: TurnId, length: number): QuipuError<'INVALID'> {
   return invalid('SEAL.total_len', `does not fit: turn ${turn} has ${length} bytes`);
-}
-
-function tooLarge(size: number): QuipuError<'TOO_LARGE'> {
-  const message = `a turn of ${size} bytes is over the limit of ${RAW_BYTES_MAX}`;
-  return new QuipuError('TOO_LARGE', message, { what: 'open turn', limit: RAW_BYTES_MAX, size });
 }
 
 interface KnownTurn {

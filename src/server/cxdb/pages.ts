@@ -1,5 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
+import { notFound } from '../../base/errors.ts';
 import { PAGE_TURNS_MAX } from '../../context/limits.ts';
 import { keepNewest, keepOldest, leadsTo } from '../../context/turns/read-pages.ts';
 import {
@@ -25,7 +26,7 @@ import {
 import type { GetBefore, GetLast, GetRange, PageOptions } from '../../wire/cxdb/pages.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import type { Job, MessageHandler, Request } from '../request/request.ts';
-import { contextOf, missing, turnOf } from '../request/wire-ids.ts';
+import { contextOf, turnOf } from '../request/wire-ids.ts';
 import { assertReadable, toSentOpenTurn, toSentTurns } from './turn-recs.ts';
 import type { SentTurn } from './turn-recs.ts';
 
@@ -169,7 +170,7 @@ async function chainOf(engine: Engine, head: HeadRow, wantOpen: boolean): Promis
 
 async function chainUpTo(engine: Engine, turn: TurnRow, wantOpen: boolean): Promise<Chain> {
   if (!isOpen(turn)) return { tip: turn.id, tipDepth: turn.depth, open: undefined };
-  if (!wantOpen) throw missing('turn', turn.id);
+  if (!wantOpen) throw notFound('turn', turn.id);
   const open = await engine.getOpenTurn(turn.id);
   if (open !== undefined) return { ...parentOf(turn), open };
   return { tip: turn.id, tipDepth: turn.depth, open: undefined };
@@ -189,7 +190,7 @@ async function findIn(
   const head = await mustGetHead(engine, contextOf(context));
   const turn = await mustGetTurn(engine, turnOf(id));
   if (turn.context === head.id || (await leadsTo(engine, turn, head))) return [turn, head];
-  throw missing('turn', id);
+  throw notFound('turn', id);
 }
 
 interface Loading {

@@ -1,4 +1,4 @@
-import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid, isQuipuError, notFound } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import { REASON_BYTES_MAX } from '../../context/limits.ts';
@@ -11,7 +11,7 @@ import { decodePatch, encodePatchReply } from '../../wire/cxdb/patch.ts';
 import type { PatchRequest } from '../../wire/cxdb/patch.ts';
 import type { Job, MessageHandler, Reply, Request } from '../request/request.ts';
 import { checkHash } from '../request/take-payload.ts';
-import { keyText, missing, turnOf } from '../request/wire-ids.ts';
+import { keyText, turnOf } from '../request/wire-ids.ts';
 
 const SEQ_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -66,7 +66,7 @@ async function planPatch(engine: Engine, request: PatchRequest): Promise<Planned
   const isSent = payload.length > 0 || hash === hashBytes(payload);
   if (isSent) await checkHash(payload, hash, 'PATCH');
   const size = isSent ? payload.length : (await engine.statBlob(hash))?.size;
-  if (size === undefined) throw missing('blob', hash);
+  if (size === undefined) throw notFound('blob', hash);
   return planned(isSent ? [{ hash, bytes: payload }] : [], {
     ...about,
     tombstone: false,

@@ -1,6 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, notFound } from '../../base/errors.ts';
 import { keepOldest, leadsTo } from '../../context/turns/read-pages.ts';
 import { mustGetHead, viewTurns, walkDepths } from '../../context/turns/read-turns.ts';
 import type { TurnDelta } from '../../engine/batch.ts';
@@ -15,7 +15,7 @@ import { MessageType } from '../../wire/message-type.ts';
 import type { LongTask } from '../request/long-tasks.ts';
 import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
 import { isOwnFault, toWireError, tooMuch } from '../request/wire-error.ts';
-import { contextOf, missing } from '../request/wire-ids.ts';
+import { contextOf } from '../request/wire-ids.ts';
 import { headParts } from './heads.ts';
 import { SubscriptionEvents } from './subscription-events.ts';
 import type { EventFilter, SubscriptionEvent } from './subscription-events.ts';
@@ -121,7 +121,7 @@ export class Subscription implements LongTask {
       case 'patch':
         return this.#sendPatch(event.patch);
       case 'removed':
-        throw missing('context', this.#plan.context);
+        throw notFound('context', this.#plan.context);
     }
   }
 

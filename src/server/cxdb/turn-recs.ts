@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { corrupt, isQuipuError } from '../../base/errors.ts';
 import { viewErased, viewTurn } from '../../context/turn.ts';
 import type { TurnView } from '../../context/turn.ts';
 import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
@@ -44,10 +44,7 @@ export function toSentOpenTurn({ row, bytes }: OpenTurnRow, payload: boolean): S
 /** Throws for a client that cannot be told which payload is missing. */
 export function assertReadable({ rec, ext }: SentTurn): void {
   if ((ext.flags & WireTurnFlag.UNREADABLE) === 0) return;
-  throw new QuipuError('CORRUPT', `the payload of turn ${rec.id} cannot be read`, {
-    file: 'blobs',
-    offset: 0,
-  });
+  throw corrupt('blobs', `the payload of turn ${rec.id} cannot be read`);
 }
 
 async function withPayload(engine: Engine, view: TurnView): Promise<SentTurn> {

@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
 import type { Context as HonoContext } from 'hono';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import { assertAllowed } from '../access/access.ts';
 import type { Identity } from '../access/access.ts';
 import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
@@ -243,12 +243,5 @@ function isJson(type: string | undefined): boolean {
 
 function noRoute(method: string | undefined, path: string): QuipuError<'NOT_FOUND'> {
   const id = `${method ?? ''} ${path}`.slice(0, 200);
-  return new QuipuError(
-    'NOT_FOUND',
-    `there is nothing at ${id}; /openapi.json lists what there is`,
-    {
-      what: 'route',
-      id,
-    },
-  );
+  return notFound('route', id, `there is nothing at ${id}; /openapi.json lists what there is`);
 }

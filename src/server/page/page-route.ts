@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { firstUse } from '../../base/first-use.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { notFound } from '../../base/errors.ts';
 import { defineRoute } from '../http/exchange/route.ts';
 import type { Reply, Route } from '../http/exchange/route.ts';
 import { readPageFiles } from './page-files.ts';
@@ -56,7 +56,7 @@ export function pageRoute(read: () => PageFiles | undefined = readPageFiles): Ro
       if (reply !== undefined) return reply;
       const id = `GET ${path}`.slice(0, 200);
       const message = `there is nothing at ${id}; /openapi.json lists what there is`;
-      throw new QuipuError('NOT_FOUND', message, { what: 'route', id });
+      throw notFound('route', id, message);
     },
   });
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, notFound } from '../../base/errors.ts';
 import { hexOf } from '../../base/hash.ts';
 import { decodeUtf8 } from '../../base/text.ts';
 import type { AppendTurn } from '../../wire/append-turn.ts';
@@ -12,25 +12,21 @@ import { NAME_BYTES_MAX } from '../../wire/limits.ts';
 
 const ID_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-export function missing(what: string, id: bigint | string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
-}
-
 /** `what` is the name that the message uses for the turn. */
 export function turnOf(id: bigint, what = 'turn'): TurnId {
   if (id > 0n && id <= ID_MAX) return id as TurnId;
-  throw missing(what, id);
+  throw notFound(what, id);
 }
 
 export function contextOf(id: bigint): ContextId {
   if (id > 0n && id <= ID_MAX) return id as ContextId;
-  throw missing('context', id);
+  throw notFound('context', id);
 }
 
 /** For a turn that a request names in a certain role: the error tells the client this role. */
 export function asMissing(error: unknown, what: string): unknown {
   const isTurn = isQuipuError(error, 'NOT_FOUND') && error.data.what === 'turn';
-  return isTurn ? missing(what, error.data.id) : error;
+  return isTurn ? notFound(what, error.data.id) : error;
 }
 
 /** Longer than any key that is text, so no text key can equal the form of a key of other bytes. */

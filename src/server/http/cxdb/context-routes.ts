@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NO_TURN, toContextId } from '../../../base/brand.ts';
 import type { ContextId } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
+import { notFound } from '../../../base/errors.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { ContextRow } from '../../../engine/rows.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
@@ -151,8 +151,7 @@ async function describe(engine: Engine, id: ContextId): Promise<DescribedContext
   const row = await engine.getContext(id);
   const [found] = row === undefined ? [] : await describeContexts(engine, [row]);
   if (found !== undefined) return found;
-  const data = { what: 'context', id: String(id) };
-  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, data);
+  throw notFound('context', id);
 }
 
 interface Scanned {

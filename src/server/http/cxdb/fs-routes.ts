@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NO_TURN } from '../../../base/brand.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
-import { QuipuError, tooLarge } from '../../../base/errors.ts';
+import { QuipuError, notFound, tooLarge } from '../../../base/errors.ts';
 import { mustGetTurn } from '../../../context/turns/read-turns.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
@@ -68,7 +68,7 @@ export const fsRoutes: readonly Route[] = [
       if (entry === undefined || entry.kind === 'dir')
         return jsonReply(await list({ engine, id, root, path }, entry));
       const stat = await engine.statBlob(entry.hash);
-      if (stat === undefined) throw gone(entry.hash);
+      if (stat === undefined) throw notFound('blob', entry.hash);
       if (query.format === 'json') return inJson({ engine, id, path }, entry, stat.size);
       return {
         type: typeOf(entry.name),
@@ -103,10 +103,7 @@ export async function inheritedRoot(
     if (root !== undefined) break;
     at = rows.at(-1)?.parent ?? NO_TURN;
   }
-  throw new QuipuError('NOT_FOUND', `turn ${id} has no snapshot of a file system`, {
-    what: 'snapshot',
-    id: String(id),
-  });
+  throw notFound('snapshot', id, `turn ${id} has no snapshot of a file system`);
 }
 
 interface Place {
@@ -132,17 +129,13 @@ async function inJson({ engine, id, path }: Place, entry: TreeEntry, size: numbe
     throw tooLarge('file', JSON_FILE_BYTES_MAX, size, message);
   }
   const bytes = await engine.viewBlob(entry.hash);
-  if (bytes === undefined) throw gone(entry.hash);
+  if (bytes === undefined) throw notFound('blob', entry.hash);
   const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
   return jsonReply({ turn_id: String(id), path, ...toJson(entry), content_base64: content });
 }
 
 function toJson({ name, kind, mode, size, hash }: TreeEntry): z.infer<typeof entryJson> {
   return { name, kind, mode: mode.toString(8), size, hash };
-}
-
-function gone(hash: Hash): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
 }
 
 const TEXT = /\.(?:txt|md|json|ya?ml|toml|csv|log|js|ts|tsx|jsx|go|rs|py|rb|java|c|h|cpp|sh|sql)$/i;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QuipuError } from '../../../base/errors.ts';
+import { notFound } from '../../../base/errors.ts';
 import { hashText } from '../../../base/hash.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { parseJson, readBody } from '../exchange/read-body.ts';
@@ -51,7 +51,7 @@ export const registryRoutes: readonly Route[] = [
     },
     async run({ params: { bundle: id }, request, engine }) {
       const text = await readBundle(engine, id);
-      if (text === undefined) throw missing('bundle', id);
+      if (text === undefined) throw notFound('bundle', id);
       const headers = { ETag: `"${hashText(text)}"`, 'Cache-Control': 'private, max-age=31536000' };
       if (request.header('if-none-match') === headers.ETag) return { status: 304, headers };
       return { headers, body: text };
@@ -102,7 +102,7 @@ export const registryRoutes: readonly Route[] = [
     async give({ params: { type, version }, engine }) {
       const { types } = await readRegistry(engine);
       const spec = /^\d{1,9}$/.test(version) ? types.get(type)?.get(Number(version)) : undefined;
-      if (spec === undefined) throw missing('type version', `${type} ${version}`.slice(0, 200));
+      if (spec === undefined) throw notFound('type version', `${type} ${version}`.slice(0, 200));
       return toJson(type, spec);
     },
   }),
@@ -131,8 +131,4 @@ function toJson(type: string, { version, fields: found, renderer }: TypeSpec): o
   const numbered = Object.fromEntries(found);
   const shown = renderer === undefined ? {} : { renderer };
   return { type_id: type, type_version: version, fields: numbered, ...shown };
-}
-
-function missing(what: string, id: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id });
 }

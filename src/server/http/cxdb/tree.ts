@@ -1,5 +1,5 @@
 import type { Hash } from '../../../base/brand.ts';
-import { QuipuError, invalid, tooLarge } from '../../../base/errors.ts';
+import { type QuipuError, invalid, notFound, tooLarge } from '../../../base/errors.ts';
 import { HASH_BYTES, bytesToHash } from '../../../base/hash.ts';
 import { decodeMsgpack } from '../../../context/payloads/msgpack.ts';
 import type { Engine } from '../../../engine/engine.ts';
@@ -93,26 +93,19 @@ export async function findEntry(
 
 export async function readTree(engine: Engine, hash: Hash): Promise<readonly TreeEntry[]> {
   const stat = await engine.statBlob(hash);
-  if (stat === undefined) throw new QuipuError('NOT_FOUND', `there is no tree ${hash}`, blob(hash));
+  if (stat === undefined) throw notFound('blob', hash, `there is no tree ${hash}`);
   if (stat.size > TREE_BYTES_MAX) {
     const message = `the tree ${hash} has ${stat.size} bytes, and ${TREE_BYTES_MAX} is the most`;
     throw tooLarge('tree', TREE_BYTES_MAX, stat.size, message);
   }
   const bytes = await engine.viewBlob(hash);
-  if (bytes === undefined) throw new QuipuError('NOT_FOUND', `tree ${hash} is gone`, blob(hash));
+  if (bytes === undefined) throw notFound('blob', hash, `tree ${hash} is gone`);
   return parseTree(bytes);
-}
-
-function blob(hash: Hash): { what: string; id: string } {
-  return { what: 'blob', id: hash };
 }
 
 function nothingAt(path: string): QuipuError<'NOT_FOUND'> {
   const shown = path.slice(0, 200);
-  return new QuipuError('NOT_FOUND', `the snapshot has nothing at ${shown}`, {
-    what: 'path',
-    id: shown,
-  });
+  return notFound('path', shown, `the snapshot has nothing at ${shown}`);
 }
 
 function noTree(): QuipuError<'INVALID'> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NO_TURN, toTurnId } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { invalid, notFound } from '../../../base/errors.ts';
 import { PAGE_TURNS_MAX } from '../../../context/limits.ts';
 import { decodePayload } from '../../../context/payloads/codecs.ts';
 import { toJsonValue } from '../../../context/payloads/json-value.ts';
@@ -93,7 +93,7 @@ async function mustFind(engine: Engine, head: HeadRow, text: string): Promise<Tu
     return turn;
   }
   const message = `turn ${id} is not in context ${head.id}`;
-  throw new QuipuError('NOT_FOUND', message, { what: 'turn', id: String(id) });
+  throw notFound('turn', id, message);
 }
 
 interface How {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { type QuipuError, exists, invalid } from '../../../base/errors.ts';
 import { checkInput } from '../exchange/http-error.ts';
 
 // What clients publish about their types, merged into one registry. The functions are pure.
@@ -248,8 +248,5 @@ function sorted(value: unknown): unknown {
 }
 
 function differs(what: string, id: string): QuipuError<'EXISTS'> {
-  return new QuipuError('EXISTS', `the ${what} ${id} is registered with another meaning`, {
-    what,
-    id,
-  });
+  return exists(what, id, `the ${what} ${id} is registered with another meaning`);
 }

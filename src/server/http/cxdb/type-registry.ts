@@ -1,5 +1,5 @@
 import type { Hash } from '../../../base/brand.ts';
-import { QuipuError, corrupt, invalid, isQuipuError } from '../../../base/errors.ts';
+import { corrupt, exists, invalid, isQuipuError } from '../../../base/errors.ts';
 import { hashText } from '../../../base/hash.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { Turns } from '../exchange/pace.ts';
@@ -52,13 +52,10 @@ export async function putBundle(engine: Engine, text: string, value: unknown): P
     const { version, registry, bytes } = await readKnown(engine);
     if (registry.bundles.includes(id)) {
       if ((await readBundle(engine, id)) === text) return false;
-      throw new QuipuError(
-        'EXISTS',
+      throw exists(
+        'bundle',
+        id,
         `bundle ${id} exists with other content; publish this one under a new id`,
-        {
-          what: 'bundle',
-          id,
-        },
       );
     }
     if (registry.bundles.length >= BUNDLES_MAX)

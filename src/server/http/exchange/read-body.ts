@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { QuipuError, invalid, tooLarge } from '../../../base/errors.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { checkJsonBounds } from '../../../wire/call-values.ts';
 import { tooMuch } from '../../request/wire-error.ts';
@@ -19,7 +19,7 @@ export async function readBody(
   limit: number,
 ): Promise<Uint8Array> {
   const declared = Number(incoming.headers['content-length'] ?? 0);
-  if (declared > limit) throw tooLarge(limit, declared);
+  if (declared > limit) throw bodyTooLarge(limit, declared);
   const pieces: Uint8Array[] = [];
   let size = 0;
   signal.addEventListener('abort', () => budget.add(-size), { once: true });
@@ -28,7 +28,7 @@ export async function readBody(
     if (signal.aborted) throw gone();
     size += piece.length;
     budget.add(piece.length);
-    if (size > limit) throw tooLarge(limit, size);
+    if (size > limit) throw bodyTooLarge(limit, size);
     if (size > SMALL_BODY_BYTES && budget.isSpent) throw tooManyLarge();
     pieces.push(piece);
   }
@@ -88,14 +88,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-function tooLarge(limit: number, size: number): QuipuError<'TOO_LARGE'> {
-  return new QuipuError(
-    'TOO_LARGE',
-    `the body has ${size} bytes or more, and ${limit} is the limit`,
-    {
-      what: 'body',
-      limit,
-      size,
-    },
-  );
+function bodyTooLarge(limit: number, size: number): QuipuError<'TOO_LARGE'> {
+  const message = `the body has ${size} bytes or more, and ${limit} is the limit`;
+  return tooLarge('body', limit, size, message);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QuipuError } from '../../../base/errors.ts';
+import { notFound } from '../../../base/errors.ts';
 import type { BlobDetails } from '../../../store/blobs.ts';
 import { isKnown } from '../exchange/conditions.ts';
 import { readUpload } from '../exchange/read-body.ts';
@@ -58,7 +58,7 @@ export const blobRoutes: readonly Route[] = [
     async run({ params: { ref }, request, store }) {
       const details = await store.blobs.stat(ref);
       if (details === undefined) {
-        throw new QuipuError('NOT_FOUND', `there is no blob ${ref}`, { what: 'blob', id: ref });
+        throw notFound('blob', ref);
       }
       return sendBlob(details, request);
     },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { invalid, notFound } from '../../../base/errors.ts';
 import type { ContextId } from '../../../base/brand.ts';
 import type { ContextRow } from '../../../engine/rows.ts';
 import { activityOf } from '../../browse/activity.ts';
@@ -159,10 +159,7 @@ async function readTree(id: ContextId, { service }: HttpRequest): Promise<object
   const { engine } = service.served;
   const asked = await engine.getContext(id);
   if (asked === undefined) {
-    throw new QuipuError('NOT_FOUND', `there is no context ${id}`, {
-      what: 'context',
-      id: String(id),
-    });
+    throw notFound('context', id);
   }
   const { contexts, isWhole } = await service.families.of(id);
   const found = await engine.getMany({ contexts: contexts.toSorted((a, b) => Number(a - b)) });

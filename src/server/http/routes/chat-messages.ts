@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QuipuError } from '../../../base/errors.ts';
+import { notFound } from '../../../base/errors.ts';
 import type { Chat, MessagePage } from '../../../chat/handle/chats.ts';
 import { assertAllowed } from '../../access/access.ts';
 import {
@@ -145,10 +145,7 @@ export const chatMessageRoutes: readonly Route[] = [
     async give({ params: { id, message: name }, store }) {
       const message = await (await store.chats.open(id)).message(name);
       if (message !== undefined) return message;
-      throw new QuipuError('NOT_FOUND', `the chat has no message ${name}`, {
-        what: 'message',
-        id: name,
-      });
+      throw notFound('message', name, `the chat has no message ${name}`);
     },
   }),
 

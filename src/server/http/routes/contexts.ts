@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseBoundedJson } from '../../../base/bounded-json.ts';
-import { QuipuError } from '../../../base/errors.ts';
+import { notFound } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
 import type { MetaConditions } from '../../../context/meta-condition.ts';
 import { given, headCondition, keyCondition } from '../exchange/conditions.ts';
@@ -102,7 +102,7 @@ export const contextRoutes: readonly Route[] = [
       const context = await store.contexts.byName(name);
       if (context !== undefined) return found(context);
       const message = `there is no context named ${JSON.stringify(name)}`;
-      throw new QuipuError('NOT_FOUND', message, { what: 'context', id: name });
+      throw notFound('context', name, message);
     },
   }),
 
@@ -162,10 +162,7 @@ export const contextRoutes: readonly Route[] = [
     answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, store }) {
       const context = await store.contexts.get(id);
-      if (context === undefined) {
-        const data = { what: 'context', id: String(id) };
-        throw new QuipuError('NOT_FOUND', `there is no context ${id}`, data);
-      }
+      if (context === undefined) throw notFound('context', id);
       return found(context);
     },
   }),

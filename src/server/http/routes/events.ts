@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toTurnId } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { jsonable } from '../../../base/jsonable.ts';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { invalid, notFound } from '../../../base/errors.ts';
 import type { FollowOptions } from '../../../context/contexts.ts';
 import type { StoreEvent } from '../../../store/watch-event.ts';
 import type { Turn } from '../../../context/turn.ts';
@@ -75,7 +75,7 @@ export const eventRoutes: readonly Route[] = [
     },
     async run({ params: { id }, query, request, engine }) {
       const head = (await engine.getHead(id))?.head;
-      if (head === undefined) throw noContext(id);
+      if (head === undefined) throw notFound('context', id);
       const after = resumeAt(request, query.after);
       const from = {
         signal: request.signal,
@@ -140,9 +140,4 @@ function toAfter(text: string | undefined): NonNullable<FollowOptions['after']> 
   if (text === undefined) return toTurnId(0, true);
   if (!/^\d{1,16}$/.test(text)) throw invalid('after', 'must be the id of a turn, or "head"');
   return toTurnId(BigInt(text), true);
-}
-
-function noContext(id: ContextId): QuipuError<'NOT_FOUND'> {
-  const data = { what: 'context', id: String(id) };
-  return new QuipuError('NOT_FOUND', `there is no context ${id}`, data);
 }

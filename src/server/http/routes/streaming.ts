@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TurnId } from '../../../base/brand.ts';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { invalid, notFound } from '../../../base/errors.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { assertPayloadFits } from '../../../context/payloads/codecs.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
@@ -91,7 +91,7 @@ export const streamingRoutes: readonly Route[] = [
       if (body.abort === undefined && row.encoding === Encoding.text) decodeUtf8(bytes);
       await engine.commit(planSeal(id, bytes, body.abort));
       const turn = await store.contexts.turn(id, { payload: false });
-      if (turn === undefined) throw noTurn(id);
+      if (turn === undefined) throw notFound('turn', id);
       return appended(turn);
     },
   }),
@@ -116,7 +116,7 @@ export const streamingRoutes: readonly Route[] = [
     async run({ params: { id }, query, request, engine }) {
       const after = Number(resumeAt(request, query.after) ?? 0);
       if (!Number.isSafeInteger(after)) throw invalid('Last-Event-ID', 'must be a number of bytes');
-      if ((await engine.getTurn(id)) === undefined) throw noTurn(id);
+      if ((await engine.getTurn(id)) === undefined) throw notFound('turn', id);
       const open = (from = String(after)): AsyncIterable<SentEvent> =>
         deltas(request, id, Number(from));
       return eventReply(reopened(open, request), request);
@@ -140,10 +140,6 @@ async function* deltas(
 async function mustGetOpen(engine: Engine, id: TurnId): Promise<OpenTurnRow> {
   const open = await engine.getOpenTurn(id);
   if (open !== undefined) return open;
-  if ((await engine.getTurn(id)) === undefined) throw noTurn(id);
+  if ((await engine.getTurn(id)) === undefined) throw notFound('turn', id);
   throw invalid('turn', `${id} is sealed already`);
-}
-
-function noTurn(id: TurnId): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { invalid, notFound } from '../../../base/errors.ts';
 import type {
   AppendOptions,
   Contexts,
@@ -114,8 +114,7 @@ export const turnRoutes: readonly Route[] = [
       const asked = readOptions(query);
       const turn = await store.contexts.turn(id, smallPayloads(asked));
       if (turn !== undefined) return turnReply(turn, asked, request);
-      const data = { what: 'turn', id: String(id) };
-      throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, data);
+      throw notFound('turn', id);
     },
   }),
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QuipuError } from '../../../base/errors.ts';
+import { notFound } from '../../../base/errors.ts';
 import type {
   EndThread,
   ListThreads,
@@ -87,8 +87,7 @@ const readRoutes: readonly Route[] = [
     async give({ params: { id }, query, store }) {
       const found = await store.workflows.get(id, query);
       if (found !== undefined) return found;
-      const data = { what: 'thread', id };
-      throw new QuipuError('NOT_FOUND', `there is no workflow thread ${id}`, data);
+      throw notFound('thread', id, `there is no workflow thread ${id}`);
     },
   }),
 
