@@ -2,39 +2,6 @@
 // them by it, and the host of a folder passes them on by it. So a new method of the engine is a row here and a method
 // of each engine. Names and order of arguments are part of the protocol.
 
-/** The kinds of arguments. The server has a check for each, see `server/calls/argument-checks.ts`. */
-export type ArgumentKind =
-  | 'batch'
-  | 'blobEraseOptions'
-  | 'boolean'
-  | 'context'
-  | 'contextQuery'
-  | 'count'
-  | 'eraseOptions'
-  | 'erasures'
-  | 'event'
-  | 'events'
-  | 'gcOptions'
-  | 'hash'
-  | 'hash?'
-  | 'hashPrefix'
-  | 'limit'
-  | 'pageRead'
-  | 'pageRequest'
-  | 'path'
-  | 'peekOptions'
-  | 'popOptions'
-  | 'putOptions'
-  | 'retention'
-  | 'searchOptions'
-  | 'sha256'
-  | 'subscription'
-  | 'text'
-  | 'text?'
-  | 'turn'
-  | 'turns'
-  | 'wanted';
-
 export interface CallRow {
   /** The scope that the caller needs. `handlers` is the right to bring programs that others run. */
   readonly needs: 'read' | 'write' | 'admin' | 'handlers';
@@ -111,6 +78,9 @@ export const CALLS = {
 } as const;
 
 export type CallName = keyof typeof CALLS;
+
+/** The kinds of arguments. The server has a check for each, see `server/calls/create-calls.ts`. */
+export type ArgumentKind = (typeof CALLS)[CallName]['args'][number];
 
 type CallIn<Noun extends string, Name = CallName> = Name extends `${Noun}.${infer Method}`
   ? Method

@@ -19,6 +19,22 @@ const takesAtMost =
   (text: string): boolean =>
     Buffer.byteLength(text) <= bytes;
 
+/** Input once it is checked: JSON and queries have no undefined, so a field that was not given is absent. */
+export type Checked<T> = T extends
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | undefined
+  | Uint8Array
+  ? T
+  : T extends readonly (infer Item)[]
+    ? Checked<Item>[]
+    : T extends object
+      ? { [K in keyof T]: Checked<Exclude<T[K], undefined>> }
+      : T;
+
 export const hash: z.ZodType<Hash> = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'is 64 lower-case hex digits') as unknown as z.ZodType<Hash>;

@@ -1,15 +1,156 @@
+import { z } from 'zod';
+import { invalid } from '../../base/errors.ts';
+import {
+  FIELD_CONDITIONS_MAX,
+  FIELD_NAME_BYTES_MAX,
+  FIELD_PREFIX_BYTES_MAX,
+  toName,
+  toPrefix,
+} from '../../engine/meta-fields.ts';
 import type { Progress } from '../../engine/progress.ts';
-import type { PeekOptions, PopOptions, Queue } from '../../queue/events/queue.ts';
+import type { EventType, PeekOptions, PopOptions, Queue } from '../../queue/events/queue.ts';
 import { CALLS, rowOf } from '../../wire/calls.ts';
-import type { CallName, EngineMethod } from '../../wire/calls.ts';
-import { checkOf } from './argument-checks.ts';
-import type { ArgumentsOf } from './argument-checks.ts';
+import type { ArgumentKind, CallName, EngineMethod } from '../../wire/calls.ts';
+import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../../wire/limits.ts';
 import type { CallHandler, CallTable, Caller, Served } from './call-handler.ts';
-import { ANSWER_BYTES } from './check-args.ts';
-import { checkBatch } from './check-batch.ts';
+import {
+  ANSWER_BYTES,
+  RECORDS_MAX,
+  contextId,
+  count,
+  hash,
+  limit,
+  sha256,
+  text,
+  turnId,
+} from './check-args.ts';
+import type { Checked } from './check-args.ts';
+import { batch, checkBatch } from './check-batch.ts';
 import { listContexts, packedPage, readLog, readPiece, salvageLog } from './long-reads.ts';
 import { tellChanges } from './subscribe-call.ts';
 import { tellProgress } from './tell-progress.ts';
+
+// The verbs that a client needs to be a store: how their arguments are checked, and how they are answered.
+
+const amount = z.number().min(0);
+const eraseOptions = z.strictObject({ reason: text, everywhere: z.boolean().optional() });
+const need = z.strictObject({ kind: text, id: text });
+/** The queue knows the types of events, and refuses others. */
+const type = text as z.ZodType<EventType>;
+const event = z.strictObject({ source: text, type, subtype: text.nullish(), content: text });
+const page = {
+  lastEventId: count,
+  limit: count.optional(),
+  maxBytes: z.int().min(1).optional(),
+};
+
+const fieldName = text.refine((name) => toName(name).length <= FIELD_NAME_BYTES_MAX, 'is too long');
+const fieldPrefix = text.refine(
+  (prefix) => toPrefix(prefix).length <= FIELD_PREFIX_BYTES_MAX,
+  'is too long',
+);
+const fieldCondition = z.union([
+  z.strictObject({ field: fieldName, is: z.union([text, z.number(), z.boolean(), z.null()]) }),
+  z.strictObject({ field: fieldName, prefix: fieldPrefix }),
+  z.strictObject({ field: fieldName, exists: z.boolean() }),
+]);
+const timeRange = z.strictObject({ since: count.optional(), until: count.optional() });
+
+/** The check of each kind of argument. Every argument from outside is checked once, before anything is done. */
+const CHECKS = {
+  batch,
+  blobEraseOptions: eraseOptions.extend({ letGo: z.array(need).max(100).optional() }),
+  boolean: z.boolean(),
+  context: contextId,
+  contextQuery: z.strictObject({
+    label: text.optional(),
+    kind: text.optional(),
+    namePrefix: text.optional(),
+    fields: z.array(fieldCondition).max(FIELD_CONDITIONS_MAX).optional(),
+    created: timeRange.optional(),
+    updated: timeRange.optional(),
+    count: z.boolean().optional(),
+    limit,
+    cursor: text.optional(),
+  }),
+  count,
+  eraseOptions,
+  erasures: z.array(z.strictObject({ line: count, text })),
+  event,
+  events: z.array(event),
+  gcOptions: z.strictObject({
+    dryRun: z.boolean().optional(),
+    graceMs: amount.optional(),
+    all: z.boolean().optional(),
+  }),
+  hash,
+  'hash?': hash.optional(),
+  hashPrefix: z.string().regex(/^[0-9a-f]{0,64}$/, 'is up to 64 lower-case hex digits'),
+  limit,
+  pageRead: z.strictObject({
+    payload: z.union([z.boolean(), count]),
+    as: z.union([z.literal(['latest', 'original']), count]),
+    maxBytes: count,
+  }),
+  pageRequest: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('last'), context: contextId, n: limit }),
+    z.strictObject({ kind: z.literal('before'), context: contextId, turn: turnId, n: limit }),
+    z.strictObject({ kind: z.literal('range'), context: contextId, from: count, to: count }),
+    z.strictObject({ kind: z.literal('chain'), tip: turnId, from: count, to: count }),
+  ]),
+  path: z.string().min(1).max(4096),
+  peekOptions: z.strictObject({ ...page, filter: text.optional() }),
+  popOptions: z.strictObject({ ...page, fence: count.optional() }),
+  putOptions: z.strictObject({ sha256: z.boolean() }),
+  retention: z.strictObject({
+    maxAgeMs: amount.optional(),
+    maxBytes: amount.optional(),
+    label: text.optional(),
+    keep: count.optional(),
+  }),
+  searchOptions: z.strictObject({
+    order: z.enum(['best', 'newest']).optional(),
+    limit: count.optional(),
+    cursor: text.optional(),
+    group: z.boolean().optional(),
+    facets: z.boolean().optional(),
+    around: count.optional(),
+    waitMs: count.optional(),
+    timeMs: count.optional(),
+  }),
+  sha256,
+  subscription: z.strictObject({ consumer: text, handler: text, filter: text.nullish() }),
+  text,
+  'text?': text.optional(),
+  turn: turnId,
+  turns: z.array(turnId).max(RECORDS_MAX),
+  wanted: z.strictObject({
+    contexts: z.array(contextId).max(MANY_CONTEXTS_MAX),
+    turns: z.array(turnId).max(MANY_RECORDS_MAX),
+    patches: z.array(count).max(MANY_RECORDS_MAX),
+  }),
+} satisfies Readonly<Record<ArgumentKind, z.ZodType>>;
+
+type CheckedList<Kinds extends readonly ArgumentKind[]> = {
+  -readonly [Place in keyof Kinds]: Checked<z.output<(typeof CHECKS)[Kinds[Place]]>>;
+};
+/** The arguments of a call once they are checked. */
+type ArgumentsOf<Name extends CallName> = CheckedList<(typeof CALLS)[Name]['args']>;
+
+/** The check of the arguments of a call. It throws INVALID that names the argument, and copies only where necessary. */
+function checkOf<Name extends CallName>(
+  call: Name,
+): (args: readonly unknown[]) => ArgumentsOf<Name> {
+  const kinds = rowOf(call).args.map((kind) => CHECKS[kind]);
+  const schema = z.tuple(kinds as []) as unknown as z.ZodType<ArgumentsOf<Name>>;
+  return (args) => {
+    const result = schema.safeParse(args);
+    if (result.success) return result.data;
+    const [issue] = result.error.issues;
+    const place = issue === undefined ? '' : issue.path.map((part) => `[${String(part)}]`).join('');
+    throw invalid(`${call} arguments${place}`, `are wrong: ${issue?.message ?? 'not as expected'}`);
+  };
+}
 
 /** The answer to a call, by its kind. */
 interface Answers<Args> {

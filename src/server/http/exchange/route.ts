@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Identity, Needed } from '../../access/access.ts';
 import type { Served } from '../../calls/call-handler.ts';
+import type { Checked } from '../../calls/check-args.ts';
 import type { HttpService } from './http-service.ts';
 import type { RequestRoom } from './request-room.ts';
 
@@ -56,15 +57,6 @@ export interface Exchange<P, Q, B> extends Served {
   readonly body: B;
   readonly request: HttpRequest;
 }
-
-/** Input as the handler gets it: JSON and queries have no undefined, so a field that was not given is absent. */
-export type Checked<T> = T extends string | number | bigint | boolean | null | undefined
-  ? T
-  : T extends readonly (infer Item)[]
-    ? Checked<Item>[]
-    : T extends object
-      ? { [K in keyof T]: Checked<Exclude<T[K], undefined>> }
-      : T;
 
 interface RouteWords {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
