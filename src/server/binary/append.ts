@@ -8,7 +8,7 @@ import { decodeAppendTurn, encodeAck, encodeRowAck } from '../../wire/append-tur
 import { decodeAppendBatch, encodeBatchAck } from '../../wire/cxdb/append-batch.ts';
 import type { AppendBatch, BatchItem } from '../../wire/cxdb/append-batch.ts';
 import { openTurn } from '../cxdb/open-turns.ts';
-import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
+import type { Job, Plan, Reply } from '../request/request.ts';
 import { isLarge, takeLargePayload, takePayload } from '../request/take-payload.ts';
 import { asMissing, contextOf, keyText, placeOf } from '../request/wire-ids.ts';
 
@@ -30,28 +30,16 @@ const ONE_TURN: Kind = { where: () => 'turn', reply: replyOne, fail: failParent 
 const ONE_ROW: Kind = { where: () => 'turn', reply: replyRow };
 const MANY_TURNS: Kind = { where: (index) => `item ${index}`, reply: replyAll, fail: failParent };
 
-export function appendTurn(engine: Engine): MessageHandler {
-  return {
-    name: 'APPEND_TURN',
-    needs: 'write',
-    plan({ payload, flags }: Request, session: Session): Job {
-      const append = decodeAppendTurn(payload, flags);
-      if (append.open) return openTurn(engine, append, session);
-      return planJob(engine, append, [append], append.wantRow ? ONE_ROW : ONE_TURN);
-    },
-  };
-}
+export const appendTurn: Plan = (engine, { payload, flags }, session) => {
+  const append = decodeAppendTurn(payload, flags);
+  if (append.open) return openTurn(engine, append, session);
+  return planJob(engine, append, [append], append.wantRow ? ONE_ROW : ONE_TURN);
+};
 
-export function appendBatch(engine: Engine): MessageHandler {
-  return {
-    name: 'APPEND_BATCH',
-    needs: 'write',
-    plan({ payload, flags }: Request): Job {
-      const append = decodeAppendBatch(payload, flags);
-      return planJob(engine, append, append.items, MANY_TURNS);
-    },
-  };
-}
+export const appendBatch: Plan = (engine, { payload, flags }) => {
+  const append = decodeAppendBatch(payload, flags);
+  return planJob(engine, append, append.items, MANY_TURNS);
+};
 
 function planJob(engine: Engine, placing: Placing, items: readonly Item[], kind: Kind): Job {
   const context = contextOf(placing.context);

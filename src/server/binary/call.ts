@@ -20,36 +20,24 @@ import type {
   UploadHandler,
 } from '../calls/call-handler.ts';
 import type { LongTask } from '../request/long-tasks.ts';
-import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
+import type { Job, Plan, Reply, Request, Session } from '../request/request.ts';
 import { isLarge } from '../request/take-payload.ts';
 import { isOwnFault, toWireError } from '../request/wire-error.ts';
 import { Upload } from './upload.ts';
 
-export function callMethod(calls: CallTable): MessageHandler {
-  return {
-    name: 'CALL',
-    needs: 'read',
-    plan(request: Request, session: Session): Job {
-      const { method, body } = decodeCall(request.payload);
-      const args = fromCall(body);
-      if (!Array.isArray(args)) throw invalid('CALL.body', 'must be an array of arguments');
-      return { ...planCall({ method, args, request }, session, calls), name: `CALL ${method}` };
-    },
-  };
+export function planCall(calls: CallTable, request: Request, session: Session): Job {
+  const { method, body } = decodeCall(request.payload);
+  const args = fromCall(body);
+  if (!Array.isArray(args)) throw invalid('CALL.body', 'must be an array of arguments');
+  return { ...planMethod({ method, args, request }, session, calls), name: `CALL ${method}` };
 }
 
 /** Ends what goes on after its reply: the stream of a CALL, or a SUBSCRIBE. */
-export function unsubscribe(): MessageHandler {
-  return {
-    name: 'UNSUBSCRIBE',
-    needs: 'read',
-    plan({ payload }: Request, { tasks }: Session): Job {
-      const reqId = decodeUnsubscribe(payload);
-      tasks.cancel(reqId);
-      return { order: 'free', run: () => Promise.resolve({ parts: encodeUnsubscribe(reqId) }) };
-    },
-  };
-}
+export const unsubscribe: Plan = (_, { payload }, { tasks }) => {
+  const reqId = decodeUnsubscribe(payload);
+  tasks.cancel(reqId);
+  return { order: 'free', run: () => Promise.resolve({ parts: encodeUnsubscribe(reqId) }) };
+};
 
 interface Called {
   readonly method: string;
@@ -57,7 +45,7 @@ interface Called {
   readonly request: Request;
 }
 
-function planCall({ method, args, request }: Called, session: Session, calls: CallTable): Job {
+function planMethod({ method, args, request }: Called, session: Session, calls: CallTable): Job {
   if (method === 'upload.piece') return planUploadPiece(args, session);
   if (method === 'upload.end') return planUploadEnd(args, session);
   const handler = calls.get(method);

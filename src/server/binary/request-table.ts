@@ -3,39 +3,50 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Frame } from '../../wire/frame.ts';
 import { MessageType, countingFlags } from '../../wire/message-type.ts';
 import { assertAllowed } from '../access/access.ts';
+import type { Scope } from '../access/access.ts';
 import type { CallTable } from '../calls/call-handler.ts';
 import { Request } from '../request/request.ts';
-import type { Job, MessageHandler, MessageTable, Session } from '../request/request.ts';
+import type { Job, MessageHandler, MessageTable, Plan, Session } from '../request/request.ts';
 import { appendBatch, appendTurn } from './append.ts';
 import { attachFs, getBlob, putBlob } from '../cxdb/blobs.ts';
-import { callMethod, unsubscribe } from './call.ts';
+import { planCall, unsubscribe } from './call.ts';
 import { ctxCreate, getHead } from '../cxdb/heads.ts';
 import { appendDelta, sealTurn } from '../cxdb/open-turns.ts';
 import { getBefore, getLast, getRange } from '../cxdb/pages.ts';
 import { patchTurn } from '../cxdb/patch.ts';
 import { subscribe } from '../cxdb/subscription.ts';
 
-/** The handlers of every message except HELLO, which is about the connection itself. */
+type MessageName = Exclude<keyof typeof MessageType, 'HELLO' | 'STREAM' | 'ERROR'>;
+
+/** Every message except HELLO, which is about the connection itself, and those that only a server sends. */
+const MESSAGES: Readonly<Record<Exclude<MessageName, 'CALL'>, readonly [needs: Scope, Plan]>> = {
+  CTX_CREATE: ['write', ctxCreate],
+  CTX_FORK: ['write', ctxCreate],
+  GET_HEAD: ['read', getHead],
+  APPEND_TURN: ['write', appendTurn],
+  GET_LAST: ['read', getLast],
+  GET_BEFORE: ['read', getBefore],
+  GET_RANGE_BY_DEPTH: ['read', getRange],
+  GET_BLOB: ['read', getBlob],
+  ATTACH_FS: ['write', attachFs],
+  PUT_BLOB: ['write', putBlob],
+  SUBSCRIBE: ['read', subscribe],
+  APPEND_BATCH: ['write', appendBatch],
+  APPEND_DELTA: ['write', appendDelta],
+  SEAL: ['write', sealTurn],
+  PATCH: ['write', patchTurn],
+  UNSUBSCRIBE: ['read', unsubscribe],
+};
+
 export function createMessages(engine: Engine, calls: CallTable): MessageTable {
-  return new Map([
-    [MessageType.CTX_CREATE, ctxCreate(engine, 'CTX_CREATE')],
-    [MessageType.CTX_FORK, ctxCreate(engine, 'CTX_FORK')],
-    [MessageType.GET_HEAD, getHead(engine)],
-    [MessageType.APPEND_TURN, appendTurn(engine)],
-    [MessageType.GET_LAST, getLast(engine)],
-    [MessageType.GET_BEFORE, getBefore(engine)],
-    [MessageType.GET_RANGE_BY_DEPTH, getRange(engine)],
-    [MessageType.GET_BLOB, getBlob(engine)],
-    [MessageType.ATTACH_FS, attachFs(engine)],
-    [MessageType.PUT_BLOB, putBlob(engine)],
-    [MessageType.SUBSCRIBE, subscribe(engine)],
-    [MessageType.APPEND_BATCH, appendBatch(engine)],
-    [MessageType.APPEND_DELTA, appendDelta(engine)],
-    [MessageType.SEAL, sealTurn(engine)],
-    [MessageType.PATCH, patchTurn(engine)],
-    [MessageType.UNSUBSCRIBE, unsubscribe()],
-    [MessageType.CALL, callMethod(calls)],
-  ]);
+  const call: Plan = (_, request, session) => planCall(calls, request, session);
+  const rows = Object.entries({ ...MESSAGES, CALL: ['read', call] as const });
+  return new Map(
+    rows.map(([name, [needs, plan]]) => [
+      MessageType[name as MessageName],
+      { name, needs, plan: (request, session) => plan(engine, request, session) },
+    ]),
+  );
 }
 
 /** Throws for a request that the server does not understand, or that the client may not make. */

@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow } from '../../engine/rows.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { decodeCtxCreate, decodeGetHead, encodeHead } from '../../wire/cxdb/head.ts';
-import type { MessageHandler, Request } from '../request/request.ts';
+import type { Plan } from '../request/request.ts';
 import { asMissing, contextOf, turnOf } from '../request/wire-ids.ts';
 
 export function headParts(row: HeadRow): Parts {
@@ -12,39 +12,27 @@ export function headParts(row: HeadRow): Parts {
 }
 
 /** Handles CTX_CREATE and CTX_FORK, which do the same. */
-export function ctxCreate(engine: Engine, name: string): MessageHandler {
-  async function create(base: bigint): Promise<Parts> {
-    const from = base === NO_TURN ? {} : { base: turnOf(base, 'base turn') };
-    try {
-      const { contexts } = await engine.commit({ contexts: [{ do: 'create', ...from }] });
-      const [created] = contexts;
-      if (created === undefined) throw new Error('a context was created and is not there');
-      return headParts(created);
-    } catch (error) {
-      throw asMissing(error, 'base turn');
-    }
+export const ctxCreate: Plan = (engine, { payload }) => {
+  const base = decodeCtxCreate(payload);
+  return { order: 'write', run: async () => ({ parts: await create(engine, base) }) };
+};
+
+async function create(engine: Engine, base: bigint): Promise<Parts> {
+  const from = base === NO_TURN ? {} : { base: turnOf(base, 'base turn') };
+  try {
+    const { contexts } = await engine.commit({ contexts: [{ do: 'create', ...from }] });
+    const [created] = contexts;
+    if (created === undefined) throw new Error('a context was created and is not there');
+    return headParts(created);
+  } catch (error) {
+    throw asMissing(error, 'base turn');
   }
-
-  return {
-    name,
-    needs: 'write',
-    plan({ payload }: Request) {
-      const base = decodeCtxCreate(payload);
-      return { order: 'write', run: async () => ({ parts: await create(base) }) };
-    },
-  };
 }
 
-export function getHead(engine: Engine): MessageHandler {
+export const getHead: Plan = (engine, { payload }) => {
+  const context = contextOf(decodeGetHead(payload));
   return {
-    name: 'GET_HEAD',
-    needs: 'read',
-    plan({ payload }: Request) {
-      const context = contextOf(decodeGetHead(payload));
-      return {
-        order: 'read',
-        run: async () => ({ parts: headParts(await mustGetHead(engine, context)) }),
-      };
-    },
+    order: 'read',
+    run: async () => ({ parts: headParts(await mustGetHead(engine, context)) }),
   };
-}
+};

@@ -14,7 +14,7 @@ import type { Parts } from '../../wire/byte-writer.ts';
 import { decodeAppendDelta, decodeSeal, encodeDeltaAck } from '../../wire/cxdb/open-turns.ts';
 import type { Seal } from '../../wire/cxdb/open-turns.ts';
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
-import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
+import type { Job, Plan, Reply, Session } from '../request/request.ts';
 import { takePayload } from '../request/take-payload.ts';
 import { asMissing, contextOf, placeOf, turnOf } from '../request/wire-ids.ts';
 
@@ -54,71 +54,58 @@ export function openTurn(engine: Engine, append: AppendTurn, session: Session): 
   return { order: 'barrier', run };
 }
 
-export function appendDelta(engine: Engine): MessageHandler {
-  return {
-    name: 'APPEND_DELTA',
-    needs: 'write',
-    plan({ payload }: Request, session: Session): Job {
-      const knownTurns = knownTurnsOf(session);
-      const { offset, bytes, ...ids } = decodeAppendDelta(payload);
-      const context = contextOf(ids.context);
-      const turn = turnOf(ids.turn);
-      const end = offset + bytes.length;
-      if (end > RAW_BYTES_MAX) {
-        const message = `a turn of ${end} bytes is over the limit of ${RAW_BYTES_MAX}`;
-        throw tooLarge('open turn', RAW_BYTES_MAX, end, message);
-      }
+export const appendDelta: Plan = (engine, { payload }, session) => {
+  const knownTurns = knownTurnsOf(session);
+  const { offset, bytes, ...ids } = decodeAppendDelta(payload);
+  const context = contextOf(ids.context);
+  const turn = turnOf(ids.turn);
+  const end = offset + bytes.length;
+  if (end > RAW_BYTES_MAX) {
+    const message = `a turn of ${end} bytes is over the limit of ${RAW_BYTES_MAX}`;
+    throw tooLarge('open turn', RAW_BYTES_MAX, end, message);
+  }
 
-      const known = knownTurns.get(turn);
-      if (known?.context === context && known.length === offset) {
-        known.length = end;
-        const run = async (): Promise<Reply> => {
-          try {
-            await engine.commit({ deltas: [{ turn, offset, bytes }] });
-          } catch (error) {
-            // The pieces sent after this one now have a wrong offset. The engine says so for each of them.
-            knownTurns.delete(turn);
-            throw error;
-          }
-          return { parts: encodeDeltaAck({ turn, totalLength: end }) };
-        };
-        return { order: 'write', run };
-      }
-      // This is the first piece from this connection, or a piece that repeats bytes. The stored turn says how much it
-      // holds.
-      const run = async (): Promise<Reply> => {
-        await mustBeIn(engine, context, turn);
+  const known = knownTurns.get(turn);
+  if (known?.context === context && known.length === offset) {
+    known.length = end;
+    const run = async (): Promise<Reply> => {
+      try {
         await engine.commit({ deltas: [{ turn, offset, bytes }] });
-        const { size } = await mustGetTurn(engine, turn);
-        knownTurns.add(turn, context, size);
-        return { parts: encodeDeltaAck({ turn, totalLength: size }) };
-      };
-      return { order: 'barrier', run };
-    },
-  };
-}
-
-export function sealTurn(engine: Engine): MessageHandler {
-  return {
-    name: 'SEAL',
-    needs: 'write',
-    plan({ payload }: Request, session: Session): Job {
-      const knownTurns = knownTurnsOf(session);
-      const seal = decodeSeal(payload);
-      const context = contextOf(seal.context);
-      const turn = turnOf(seal.turn);
-      if (Buffer.byteLength(seal.reason) > REASON_BYTES_MAX) {
-        throw invalid('SEAL.reason', `has more than ${REASON_BYTES_MAX} bytes`);
-      }
-      const run = async (): Promise<Reply> => {
-        const row = await commitSeal(engine, seal, { context, turn });
+      } catch (error) {
+        // The pieces sent after this one now have a wrong offset. The engine says so for each of them.
         knownTurns.delete(turn);
-        return { parts: ackOf(row) };
-      };
-      return { order: 'barrier', run };
-    },
+        throw error;
+      }
+      return { parts: encodeDeltaAck({ turn, totalLength: end }) };
+    };
+    return { order: 'write', run };
+  }
+  // This is the first piece from this connection, or one that repeats bytes. The stored turn says how much it holds.
+  const run = async (): Promise<Reply> => {
+    await mustBeIn(engine, context, turn);
+    await engine.commit({ deltas: [{ turn, offset, bytes }] });
+    const { size } = await mustGetTurn(engine, turn);
+    knownTurns.add(turn, context, size);
+    return { parts: encodeDeltaAck({ turn, totalLength: size }) };
   };
-}
+  return { order: 'barrier', run };
+};
+
+export const sealTurn: Plan = (engine, { payload }, session) => {
+  const knownTurns = knownTurnsOf(session);
+  const seal = decodeSeal(payload);
+  const context = contextOf(seal.context);
+  const turn = turnOf(seal.turn);
+  if (Buffer.byteLength(seal.reason) > REASON_BYTES_MAX) {
+    throw invalid('SEAL.reason', `has more than ${REASON_BYTES_MAX} bytes`);
+  }
+  const run = async (): Promise<Reply> => {
+    const row = await commitSeal(engine, seal, { context, turn });
+    knownTurns.delete(turn);
+    return { parts: ackOf(row) };
+  };
+  return { order: 'barrier', run };
+};
 
 async function commitSeal(
   engine: Engine,

@@ -25,7 +25,7 @@ import {
 } from '../../wire/cxdb/pages.ts';
 import type { GetBefore, GetLast, GetRange, PageOptions } from '../../wire/cxdb/pages.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
-import type { Job, MessageHandler, Request } from '../request/request.ts';
+import type { Job, Plan } from '../request/request.ts';
 import { contextOf, turnOf } from '../request/wire-ids.ts';
 import { assertReadable, toSentOpenTurn, toSentTurns } from './turn-recs.ts';
 import type { SentTurn } from './turn-recs.ts';
@@ -35,38 +35,20 @@ const PAGE_FRAME_BYTES = 4 + 20 + 4;
 
 const SEQ_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-export function getLast(engine: Engine): MessageHandler {
-  return {
-    name: 'GET_LAST',
-    needs: 'read',
-    plan: ({ payload, flags }: Request) => {
-      const request = decodeGetLast(payload, flags);
-      return reading(() => readLast(engine, request));
-    },
-  };
-}
+export const getLast: Plan = (engine, { payload, flags }) => {
+  const request = decodeGetLast(payload, flags);
+  return reading(() => readLast(engine, request));
+};
 
-export function getBefore(engine: Engine): MessageHandler {
-  return {
-    name: 'GET_BEFORE',
-    needs: 'read',
-    plan: ({ payload, flags }: Request) => {
-      const request = decodeGetBefore(payload, flags);
-      return reading(() => readBefore(engine, request));
-    },
-  };
-}
+export const getBefore: Plan = (engine, { payload, flags }) => {
+  const request = decodeGetBefore(payload, flags);
+  return reading(() => readBefore(engine, request));
+};
 
-export function getRange(engine: Engine): MessageHandler {
-  return {
-    name: 'GET_RANGE_BY_DEPTH',
-    needs: 'read',
-    plan: ({ payload, flags }: Request) => {
-      const request = decodeGetRange(payload, flags);
-      return reading(() => readRange(engine, request));
-    },
-  };
-}
+export const getRange: Plan = (engine, { payload, flags }) => {
+  const request = decodeGetRange(payload, flags);
+  return reading(() => readRange(engine, request));
+};
 
 function reading(read: () => Promise<ReadPage>): Job {
   return { order: 'read', run: async () => ({ parts: toParts(await read()) }) };

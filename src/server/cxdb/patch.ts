@@ -9,38 +9,30 @@ import type { PatchRow } from '../../engine/rows.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import { decodePatch, encodePatchReply } from '../../wire/cxdb/patch.ts';
 import type { PatchRequest } from '../../wire/cxdb/patch.ts';
-import type { Job, MessageHandler, Reply, Request } from '../request/request.ts';
+import type { Plan, Reply } from '../request/request.ts';
 import { checkHash } from '../request/take-payload.ts';
 import { keyText, turnOf } from '../request/wire-ids.ts';
 
 const SEQ_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-export function patchTurn(engine: Engine): MessageHandler {
-  async function commit(request: PatchRequest): Promise<PatchRow> {
-    const planned = await planPatch(engine, request);
-    if (request.key !== undefined) {
-      return commitPatchOnce(engine, planned, keyText(request.key));
-    }
-    const [row] = (await engine.commit(planned)).patches;
-    if (row === undefined) throw new Error('a patch was stored and is not there');
-    return row;
+export const patchTurn: Plan = (engine, { payload }) => {
+  const request = decodePatch(payload);
+  if (request.hash === undefined && request.payload.length > REASON_BYTES_MAX) {
+    throw invalid('PATCH.payload', `of a tombstone has more than ${REASON_BYTES_MAX} bytes`);
   }
-
-  return {
-    name: 'PATCH',
-    needs: 'write',
-    plan({ payload }: Request): Job {
-      const request = decodePatch(payload);
-      if (request.hash === undefined && request.payload.length > REASON_BYTES_MAX) {
-        throw invalid('PATCH.payload', `of a tombstone has more than ${REASON_BYTES_MAX} bytes`);
-      }
-      const run = async (): Promise<Reply> => {
-        const { turn, seq } = await commit(request);
-        return { parts: encodePatchReply({ turn, seq: BigInt(seq), hash: request.hash }) };
-      };
-      return { order: 'barrier', run };
-    },
+  const run = async (): Promise<Reply> => {
+    const { turn, seq } = await commit(engine, request);
+    return { parts: encodePatchReply({ turn, seq: BigInt(seq), hash: request.hash }) };
   };
+  return { order: 'barrier', run };
+};
+
+async function commit(engine: Engine, request: PatchRequest): Promise<PatchRow> {
+  const planned = await planPatch(engine, request);
+  if (request.key !== undefined) return commitPatchOnce(engine, planned, keyText(request.key));
+  const [row] = (await engine.commit(planned)).patches;
+  if (row === undefined) throw new Error('a patch was stored and is not there');
+  return row;
 }
 
 async function planPatch(engine: Engine, request: PatchRequest): Promise<PlannedPatch> {

@@ -13,7 +13,7 @@ import type { Push } from '../../wire/cxdb/subscribe.ts';
 import { encodeError } from '../../wire/error-message.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import type { LongTask } from '../request/long-tasks.ts';
-import type { Job, MessageHandler, Reply, Request, Session } from '../request/request.ts';
+import type { Plan, Reply, Session } from '../request/request.ts';
 import { isOwnFault, toWireError, tooMuch } from '../request/wire-error.ts';
 import { contextOf } from '../request/wire-ids.ts';
 import { headParts } from './heads.ts';
@@ -229,39 +229,33 @@ function outcomeOf({ flags }: TurnRow): 'complete' | 'aborted' | 'interrupted' {
   return (flags & TurnFlag.INTERRUPTED) === 0 ? 'complete' : 'interrupted';
 }
 
-export function subscribe(engine: Engine): MessageHandler {
-  return {
-    name: 'SUBSCRIBE',
-    needs: 'read',
-    plan({ payload, reqId }: Request, session: Session): Job {
-      const { after, want, ...ids } = decodeSubscribe(payload);
-      const context = contextOf(ids.context);
-      const subscription = new Subscription(engine, session, reqId, {
-        context,
-        payloads: (want & Want.PAYLOADS) !== 0,
-        openTurns: (want & Want.OPEN) !== 0,
-        patches: (want & Want.PATCHES) !== 0,
-      });
-      const run = async (): Promise<Reply> => {
-        try {
-          const head = await mustGetHead(engine, context);
-          const position = await findPosition(engine, head, after);
-          return { parts: headParts(head), sent: () => subscription.start(head, position) };
-        } catch (error) {
-          session.tasks.cancel(reqId);
-          throw error;
-        }
-      };
-      try {
-        session.tasks.begin(reqId, subscription);
-      } catch (error) {
-        subscription.cancel();
-        throw error;
-      }
-      return { order: 'read', run };
-    },
+export const subscribe: Plan = (engine, { payload, reqId }, session) => {
+  const { after, want, ...ids } = decodeSubscribe(payload);
+  const context = contextOf(ids.context);
+  const subscription = new Subscription(engine, session, reqId, {
+    context,
+    payloads: (want & Want.PAYLOADS) !== 0,
+    openTurns: (want & Want.OPEN) !== 0,
+    patches: (want & Want.PATCHES) !== 0,
+  });
+  const run = async (): Promise<Reply> => {
+    try {
+      const head = await mustGetHead(engine, context);
+      const position = await findPosition(engine, head, after);
+      return { parts: headParts(head), sent: () => subscription.start(head, position) };
+    } catch (error) {
+      session.tasks.cancel(reqId);
+      throw error;
+    }
   };
-}
+  try {
+    session.tasks.begin(reqId, subscription);
+  } catch (error) {
+    subscription.cancel();
+    throw error;
+  }
+  return { order: 'read', run };
+};
 
 /** The position of the client; undefined before the root. The position must be on the chain of the head. */
 async function findPosition(

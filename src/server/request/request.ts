@@ -1,3 +1,4 @@
+import type { Engine } from '../../engine/engine.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import type { Frame } from '../../wire/frame.ts';
 import type { Identity, Scope } from '../access/access.ts';
@@ -43,11 +44,13 @@ export interface Job {
   run(): Promise<Reply>;
 }
 
-/** The handler that answers one type of message. */
+/** Answers one type of message. Throws for a mistake in the message itself, before anything is done. */
+export type Plan = (engine: Engine, request: Request, session: Session) => Job;
+
+/** The row of one type of message. */
 export interface MessageHandler {
   readonly name: string;
   readonly needs: Scope;
-  /** Throws for a mistake in the message itself, before anything is done. */
   plan(request: Request, session: Session): Job;
 }
 
