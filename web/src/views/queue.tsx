@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Answers } from '../api/answers.ts';
 import { ask } from '../api/http.ts';
 import { Empty, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
@@ -17,22 +18,7 @@ interface QueueEvent {
   readonly content: string;
 }
 
-interface Consumer {
-  readonly consumer_id: string;
-  readonly last_acked_id: number;
-  readonly lag: number | null;
-  readonly state: 'idle' | 'running' | 'failed';
-  readonly handler?: { readonly since: string };
-  readonly failures: number;
-  readonly last_error: string | null;
-}
-
-interface Info {
-  readonly event_count: number;
-  readonly last_event_id: number;
-  readonly subscriptions: readonly { consumer_id: string; filter: string | null }[];
-  readonly progress: readonly Consumer[];
-}
+type Consumer = Answers['queueInfo']['progress'][number];
 
 const SHOWN = 500;
 const CONSUMERS_MS = 3000;
@@ -47,7 +33,7 @@ export function QueueView({ queue }: { queue: string }): JSX.Element {
     return () => clearInterval(timer);
   }, [queue]);
   useTitle(queue);
-  const facts = info.value as Info | undefined;
+  const { value: facts } = info;
   return (
     <>
       <main class="queue" aria-label="Events">

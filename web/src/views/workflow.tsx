@@ -16,16 +16,7 @@ import { useLoad } from '../state/load.ts';
 import { usePaged, type Paged } from '../state/paged.ts';
 import { useNews } from '../state/stream.ts';
 
-interface Step {
-  readonly hash: string;
-  readonly role: string;
-  readonly meta: Record<string, unknown>;
-  readonly timestamp: number;
-  readonly content?: string;
-  readonly refs?: readonly string[];
-  readonly compact?: string;
-  readonly childThread?: string;
-}
+type Step = Answers['listSteps']['steps'][number];
 
 const REFS_SHOWN = 20;
 
@@ -50,13 +41,13 @@ export function WorkflowView({
   const start = useLoad(`start ${thread}`, (signal) =>
     ask('getThreadContext', { id: thread }, { signal }),
   );
-  const paged = usePaged<Step>(
+  const paged = usePaged(
     {
       key: `steps ${thread}`,
       idOf,
       read: async ({ before, limit }, signal) => {
         const { steps, cursor } = await ask('listSteps', { id: thread, limit, before }, { signal });
-        return { items: steps as readonly Step[], cursor };
+        return { items: steps, cursor };
       },
     },
     asked,
