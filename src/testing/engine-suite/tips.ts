@@ -110,6 +110,16 @@ export function tipsSuite(target: EngineTarget): void {
         expect((await again.getMany({ turns: [...ids, toTurnId(9999)] })).turns).toEqual(some);
       });
 
+      it('lead to turns of a list that does not rise, since a client may send one', async () => {
+        const engine = await openEngine(target);
+        const { id } = await createContext(engine);
+        const rows = await appendAll(engine, id, ['a', 'b', 'c', 'd']);
+        const again = await reopenEngine(target, engine);
+        const ids = [3, 0, 2, 2].map((nth) => rows[nth]?.id ?? NO_TURN);
+        const { turns } = await again.getMany({ turns: ids });
+        expect(new Set(turns.map((turn) => turn.id))).toEqual(new Set(ids));
+      });
+
       it('are the same, and nothing is open', async () => {
         const engine = await openEngine(target);
         const { id } = await createContext(engine);

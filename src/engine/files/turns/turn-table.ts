@@ -155,11 +155,12 @@ export class TurnTable {
   }
 }
 
-/** Cuts rising ids where slots that lie near each other end. */
+/** Cuts ids where slots that lie near each other end, and where they do not rise: a client may send any list. */
 function* stretchesOf(ids: readonly number[]): Generator<{ from: number; to: number }> {
   for (let from = 0, to = 1; to <= ids.length; to += 1) {
     const [first = 0, before = 0, id = Infinity] = [ids[from], ids[to - 1], ids[to]];
-    if (id - before <= GAP_RECORDS && id - first < STRETCH_RECORDS) continue;
+    const isNear = id > before && id - before <= GAP_RECORDS;
+    if (isNear && id - first < STRETCH_RECORDS) continue;
     yield { from, to };
     from = to;
   }
