@@ -51,6 +51,20 @@ export function isQuipuError<C extends ErrorCode>(
   return error instanceof QuipuError && (code === undefined || error.code === code);
 }
 
+/** Resolves with undefined when the work ends with one of these errors, or with any of ours when none is named. */
+export async function orNothing<T>(
+  work: () => T | Promise<T>,
+  ...codes: readonly ErrorCode[]
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const isExpected = isQuipuError(error) && (codes.length === 0 || codes.includes(error.code));
+    if (!isExpected) throw error;
+    return undefined;
+  }
+}
+
 /** Wrong input: `what` names the argument, `problem` completes the sentence "<what> …". */
 export function invalid(what: string, problem: string): QuipuError<'INVALID'> {
   return new QuipuError('INVALID', `${what} ${problem}`, { what });

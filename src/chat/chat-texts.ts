@@ -1,4 +1,4 @@
-import { isQuipuError } from '../base/errors.ts';
+import { orNothing } from '../base/errors.ts';
 import { eachName } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TextChange, TextDocument, TextPage, TextSource } from '../engine/texts.ts';
@@ -19,15 +19,8 @@ export function chatTexts(engine: Engine, chats: Pick<Chats, 'open'>): TextSourc
   const changed = new Set<string>();
   let isMissed = true;
 
-  async function openChat(id: string): Promise<Chat | undefined> {
-    try {
-      return await chats.open(id);
-    } catch (error) {
-      if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'INVALID')) return undefined;
-      if (isQuipuError(error, 'CORRUPT')) return undefined;
-      throw error;
-    }
-  }
+  const openChat = (id: string): Promise<Chat | undefined> =>
+    orNothing(() => chats.open(id), 'NOT_FOUND', 'INVALID', 'CORRUPT');
 
   return {
     kind: 'chat',

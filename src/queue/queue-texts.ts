@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../base/bounded-json.ts';
-import { isQuipuError } from '../base/errors.ts';
+import { orNothing } from '../base/errors.ts';
 import { eachName } from '../engine/each-name.ts';
 import type { TextChange, TextDocument, TextSource } from '../engine/texts.ts';
 import type { Queue, QueueEvent, Queues } from './events/queue.ts';
@@ -11,14 +11,8 @@ const PAGE_EVENTS = 256;
 const PAGE_BYTES = 4_194_304;
 
 export function queueTexts(queues: Pick<Queues, 'open' | 'list'>): TextSource {
-  async function openQueue(name: string): Promise<Queue | undefined> {
-    try {
-      return await queues.open(name, { create: false });
-    } catch (error) {
-      if (isQuipuError(error)) return undefined;
-      throw error;
-    }
-  }
+  const openQueue = (name: string): Promise<Queue | undefined> =>
+    orNothing(() => queues.open(name, { create: false }));
 
   async function peek(
     queue: Queue,

@@ -1,6 +1,6 @@
 import { toHash, type Hash } from '../base/brand.ts';
 import { checkBoolean, checkSignal, checkWhole } from '../base/check-value.ts';
-import { invalid, isQuipuError } from '../base/errors.ts';
+import { invalid, orNothing } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { JsonObject } from './home/check-input.ts';
 import { infoLog } from './home/documents.ts';
@@ -27,13 +27,10 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
     async get(id, { details = false } = {}) {
       lifetime.assertOpen('workflows.get');
       checkBoolean(details, 'details');
-      try {
+      return orNothing(async () => {
         const thread = await readThread(engine, toThreadId(id));
-        return details ? await describeThread(engine, thread, { wholePrompt: true }) : thread;
-      } catch (error) {
-        if (isQuipuError(error, 'NOT_FOUND')) return undefined;
-        throw error;
-      }
+        return details ? describeThread(engine, thread, { wholePrompt: true }) : thread;
+      }, 'NOT_FOUND');
     },
 
     async list(options = {}) {

@@ -1,5 +1,5 @@
 import { toHash, type Hash } from '../base/brand.ts';
-import { isQuipuError } from '../base/errors.ts';
+import { isQuipuError, orNothing } from '../base/errors.ts';
 import type { Change } from '../engine/batch.ts';
 import { eachName } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -106,12 +106,7 @@ function readIndexText(name: string, content: string): ReturnType<typeof parseIn
 }
 
 async function headOf(engine: Engine, thread: string): Promise<Hash | undefined> {
-  try {
-    return (await readThread(engine, toThreadId(thread))).head;
-  } catch (error) {
-    if (isQuipuError(error)) return undefined;
-    throw error;
-  }
+  return (await orNothing(() => readThread(engine, toThreadId(thread))))?.head;
 }
 
 async function isThere(engine: Engine, thread: string): Promise<boolean> {
@@ -207,13 +202,7 @@ async function findNew(
 }
 
 async function isStart(engine: Engine, hash: Hash): Promise<boolean> {
-  try {
-    await readStart(engine, hash);
-    return true;
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT')) return false;
-    throw error;
-  }
+  return (await orNothing(() => readStart(engine, hash), 'CORRUPT')) !== undefined;
 }
 
 async function* readStates(
@@ -247,8 +236,8 @@ async function loadState(
 ): Promise<TextDocument | undefined> {
   if (!STATE.test(ref)) return undefined;
   const hash = toHash(ref);
-  try {
-    if (await isStart(engine, hash)) return await loadStart(engine, { thread, ref, depth });
+  return orNothing(async () => {
+    if (await isStart(engine, hash)) return loadStart(engine, { thread, ref, depth });
     const { payload, refs } = await readState(engine, hash);
     const content = await readContent(engine, refs[2]);
     const summary = payload.compact ? await readText(engine, payload.compact, 'summary') : '';
@@ -262,10 +251,7 @@ async function loadState(
       value: [content.payload, payload.meta, summary],
       blob: refs[2],
     };
-  } catch (error) {
-    if (isQuipuError(error)) return undefined;
-    throw error;
-  }
+  });
 }
 
 async function loadStart(engine: Engine, { thread, ref, depth }: StateRef): Promise<TextDocument> {

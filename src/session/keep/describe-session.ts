@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isQuipuError } from '../../base/errors.ts';
+import { orNothing } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { agentIdOf, compareAgentIds } from '../artifacts/artifact-ids.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
@@ -25,17 +25,15 @@ export async function summarize(
     return { id, file: record.file, available: false };
   }
   const file = await currentFile(io, record);
-  try {
-    return await withFile(io, file, 'read', async (opened) => {
+  const read = await orNothing(() =>
+    withFile(io, file, 'read', async (opened) => {
       const { header, end } = await readHeader(opened, file);
       const sizeBytes = await opened.size();
       const updatedAt = (await lastTimestamp(opened, end, sizeBytes)) ?? header.timestamp;
-      return { id, file, available: true, header, sizeBytes, updatedAt };
-    });
-  } catch (error) {
-    if (!isQuipuError(error)) throw error;
-    return { id, file, available: false };
-  }
+      return { header, sizeBytes, updatedAt };
+    }),
+  );
+  return { id, file, available: read !== undefined, ...read };
 }
 
 async function lastTimestamp(file: IoFile, from: number, to: number): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { invalid, isQuipuError } from '../../base/errors.ts';
+import { invalid, orNothing } from '../../base/errors.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
-import type { Io, IoFile } from '../../engine/io.ts';
+import type { Io } from '../../engine/io.ts';
 import { SESSION_VERSION, toLine, type SessionHeader } from '../entries/session-entry.ts';
 import { copyBytes } from '../files/carry-folder.ts';
 import { carrySums, readSums } from '../files/file-sums.ts';
@@ -14,7 +14,7 @@ export async function recoverHeader(io: Io, given: string): Promise<SessionHeade
   const path = resolve(checkString(given, 'file'));
   return withFileLock(io, lockOf(path), () =>
     withFile(io, path, 'read', async (file) => {
-      const found = await tryHeader(file, path);
+      const found = (await orNothing(() => readHeader(file, path), 'CORRUPT'))?.header;
       if (found !== undefined) return found;
       const named = parseSessionName(path);
       if (named === undefined)
@@ -39,13 +39,4 @@ export async function recoverHeader(io: Io, given: string): Promise<SessionHeade
       return header;
     }),
   );
-}
-
-async function tryHeader(file: IoFile, path: string): Promise<SessionHeader | undefined> {
-  try {
-    return (await readHeader(file, path)).header;
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT')) return undefined;
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-import { isQuipuError, corrupt, notFound, type QuipuError } from '../../base/errors.ts';
+import { orNothing, corrupt, notFound, type QuipuError } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { isHeader, type SessionHeader } from '../entries/session-entry.ts';
 import { isErrno, toFileError } from '../files/write-file.ts';
@@ -58,10 +58,5 @@ export async function readHeaderOf(io: Io, path: string): Promise<SessionHeader>
 
 /** Returns undefined when no header can be read. */
 export async function idIn(io: Io, path: string): Promise<string | undefined> {
-  try {
-    return (await readHeaderOf(io, path)).id;
-  } catch (error) {
-    if (isQuipuError(error)) return undefined;
-    throw error;
-  }
+  return (await orNothing(() => readHeaderOf(io, path)))?.id;
 }

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../base/hash.ts';
-import { isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, orNothing } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import type { TextChange, TextDocument, TextMarks, TextPage } from '../../engine/texts.ts';
 import { isHeader, migrateEntry, type SessionEntry } from '../entries/session-entry.ts';
@@ -160,8 +160,8 @@ export async function loadEntry(
 ): Promise<TextDocument | undefined> {
   const [, start = '', id] = /^(\d{1,16})\.(.*)$/s.exec(ref) ?? [];
   if (id === undefined) return undefined;
-  try {
-    return await withFile(io, file, 'read', async (opened) => {
+  return orNothing(() =>
+    withFile(io, file, 'read', async (opened) => {
       const { header } = await readHeader(opened, file);
       for await (const line of readForward(opened, Number(start), await opened.size())) {
         for (const record of recordsOf(line)) {
@@ -173,11 +173,8 @@ export async function loadEntry(
         return undefined;
       }
       return undefined;
-    });
-  } catch (error) {
-    if (isQuipuError(error)) return undefined;
-    throw error;
-  }
+    }),
+  );
 }
 
 /** Neighbours in the order of the file. */

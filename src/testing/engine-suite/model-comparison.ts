@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
-import { isQuipuError } from '../../base/errors.ts';
+import { orNothing } from '../../base/errors.ts';
 import type { Batch, Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { ModelEngine } from '../model-engine.ts';
@@ -120,12 +120,8 @@ class Pair {
 
 /** Several conditions of one batch may fail, and the engine chooses the one it names. */
 async function attempt(engine: Engine, batch: Batch): Promise<unknown> {
-  try {
-    return toComparableResult(await engine.commit(batch));
-  } catch (error) {
-    if (isQuipuError(error)) return REFUSED;
-    throw error;
-  }
+  const committed = await orNothing(() => engine.commit(batch));
+  return committed === undefined ? REFUSED : toComparableResult(committed);
 }
 
 function isWorthTelling(change: Change): boolean {

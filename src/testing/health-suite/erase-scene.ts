@@ -1,5 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { isQuipuError } from '../../base/errors.ts';
+import { orNothing } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import type { Store } from '../../store/store.ts';
 import { SeededRandom } from '../disk/seeded-random.ts';
@@ -125,11 +125,7 @@ export async function eraseAll(
   done: (name: string) => void = () => undefined,
 ): Promise<void> {
   for (const { name, erase } of secrets) {
-    try {
-      await erase(store);
-    } catch (error) {
-      if (!isQuipuError(error, 'NOT_FOUND')) throw error;
-    }
+    await orNothing(() => erase(store), 'NOT_FOUND');
     done(name);
   }
 }

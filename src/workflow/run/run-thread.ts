@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, orNothing } from '../../base/errors.ts';
 import { BundleHost } from '../bundles/bundle-host.ts';
 import { readBundleSource, mustGetBundle } from '../bundles/bundles.ts';
 import { RunFailure } from '../bundles/run-command.ts';
@@ -292,12 +292,7 @@ async function startOnce(
   { context, prompt, thread }: ChildCall & { readonly thread: ThreadId },
 ): Promise<void> {
   const { engine } = home;
-  try {
-    await findThread(engine, thread);
-    return;
-  } catch (error) {
-    if (!isQuipuError(error, 'NOT_FOUND')) throw error;
-  }
+  if ((await orNothing(() => findThread(engine, thread), 'NOT_FOUND')) !== undefined) return;
   const depth = context.start.depth + 1;
   if (depth > DEPTH_MAX)
     throw new RunFailure(`workflows call each other more than ${DEPTH_MAX} deep`);

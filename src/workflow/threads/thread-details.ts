@@ -1,4 +1,4 @@
-import { isQuipuError } from '../../base/errors.ts';
+import { orNothing } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { readStart, readState, readText } from '../nodes/node-reader.ts';
 import type { Thread, ThreadDetails } from './workflows.ts';
@@ -79,11 +79,6 @@ function toOutcome(returnCode: number): NonNullable<ThreadDetails['outcome']> {
   return returnCode === 0 ? 'completed' : 'failed';
 }
 
-async function unlessLost<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'CORRUPT')) return undefined;
-    throw error;
-  }
+function unlessLost<T>(read: () => Promise<T>): Promise<T | undefined> {
+  return orNothing(read, 'NOT_FOUND', 'CORRUPT');
 }
