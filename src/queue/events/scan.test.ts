@@ -7,7 +7,11 @@ afterEach(() => {
 });
 
 /** Scans so many events, each of which takes so long to look at. Returns the lengths of the stretches. */
-async function scan(events: number, eventMs: number, isAsked = false): Promise<number[]> {
+async function scan(
+  events: number,
+  eventMs: number,
+  { isAsked = false, steps = Infinity } = {},
+): Promise<number[]> {
   let nowMs = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
   const stretches: IdRange[] = [];
@@ -20,6 +24,7 @@ async function scan(events: number, eventMs: number, isAsked = false): Promise<n
     },
     matches: () => [],
     firstMatch: () => undefined,
+    stepsOf: () => steps,
   };
   await countMatches(reader, 'filter', { after: 0, limit: 1 });
   for (const [at, range] of stretches.entries()) {
@@ -43,5 +48,27 @@ it('looks at few large events at a time, so that nobody waits long', async () =>
 });
 
 it('asks another process for many events at a time, however long it takes', async () => {
-  expect(await scan(50_000, 5, true)).toEqual([20_000, 20_000, 10_000]);
+  expect(await scan(50_000, 5, { isAsked: true })).toEqual([20_000, 20_000, 10_000]);
+});
+
+it('begins with many events when the filter cannot take long', async () => {
+  expect((await scan(100_000, 0.0005, { steps: 32 }))[0]).toBe(20_000);
+  expect((await scan(100_000, 0.0005, { steps: 12 * 1024 }))[0]).toBe(1302);
+  // A guess that was wrong is made good.
+  expect((await scan(100_000, 0.1, { steps: 32 })).slice(0, 3)).toEqual([20_000, 5000, 1250]);
+});
+
+it('lets the process go on after some short stretches', async () => {
+  let rounds = 0;
+  let isOver = false;
+  const count = (): void => {
+    rounds += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const lengths = await scan(100_000, 0.0005);
+  isOver = true;
+  // The stretches of 4,096 events and more take 2 ms and more. The shorter ones before them share rounds.
+  expect(rounds).toBeGreaterThanOrEqual(lengths.filter((length) => length > 4096).length - 1);
+  expect(rounds).toBeLessThan(lengths.length);
 });

@@ -29,16 +29,29 @@ export interface CompiledFilter {
   /** The condition is in parentheses; every value is a parameter. */
   readonly sql: string;
   readonly params: readonly Value[];
+  /**
+   * The most steps for each byte of a text that is read: one for each character of a pattern. Infinity when the filter
+   * reads contents or calls functions.
+   */
+  readonly weight: number;
 }
+
+/** A column or a value takes as long as a pattern of one character on 16 bytes, and a source has up to 1,024. */
+const OPERAND_WEIGHT = 1 / 64;
 
 /** `before`: the number of parameters that the statement has in front of the filter. */
 export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): CompiledFilter {
   const params: Value[] = [];
+  let weight = 0;
   const bind: Bind = (value) => {
     params.push(value);
     return dialect.placeholder(before + params.length);
   };
   const operand = (given: Operand): string => {
+    weight += OPERAND_WEIGHT;
+    if (given.kind === 'call' || (given.kind === 'column' && given.name === 'content')) {
+      weight = Infinity;
+    }
     if (given.kind === 'column') return dialect.column(given.name);
     if (given.kind === 'call') return dialect.call(given.name, given.args.map(operand));
     return dialect.value(given.value, bind);
@@ -53,8 +66,10 @@ export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): 
       case 'compare':
         return `(${operand(part.left)} ${part.op} ${operand(part.right)})`;
       case 'like':
+        weight += part.pattern.length;
         return negate(part.negated, dialect.like(operand(part.left), part, bind));
       case 'glob':
+        weight += part.pattern.length;
         return negate(part.negated, dialect.glob(operand(part.left), part.pattern, bind));
       case 'in': {
         const left = operand(part.left);
@@ -73,7 +88,8 @@ export function compileFilter(filter: Filter, dialect: SqlDialect, before = 0): 
         return `(${operand(part.left)} IS ${part.negated ? 'NOT ' : ''}NULL)`;
     }
   };
-  return { sql: write(filter), params };
+  const sql = write(filter);
+  return { sql, params, weight };
 }
 
 function negate(negated: boolean, sql: string): string {

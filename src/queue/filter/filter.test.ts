@@ -43,6 +43,16 @@ describe('filters', () => {
     );
   });
 
+  it('know how long one event may take', () => {
+    const weightOf = (filter: string): number =>
+      compileFilter(parseFilter(filter), sqliteDialect).weight;
+    expect(weightOf("source = 'self'")).toBeLessThan(0.1);
+    expect(weightOf("source LIKE '%:a' AND NOT type GLOB 'm*'")).toBeGreaterThan(5);
+    expect(weightOf("content LIKE '%a%'")).toBe(Infinity);
+    expect(weightOf("NOT (id = 1 OR content = 'x')")).toBe(Infinity);
+    expect(weightOf('instr(source, source) > 1')).toBe(Infinity);
+  });
+
   // Without parentheses NOT would bind less tightly than AND: a compiler that drops them is found above.
   it('keep the order in which things bind', () => {
     const { sql } = compileFilter(

@@ -2,6 +2,7 @@ import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import { type Database, type Statement, firstColumn } from '../../base/sqlite.ts';
 import type { CheckedEvent } from '../events/check-input.ts';
 import { sumOf, LineEncoder } from '../events/event-line.ts';
+import { SOURCE_BYTES_MAX } from '../events/limits.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import type { EventReader, IdRange } from '../events/scan.ts';
 import type { CompiledFilter } from '../filter/compile-filter.ts';
@@ -234,6 +235,10 @@ export class EventTable implements EventReader<CompiledFilter> {
       filter === undefined,
     ).get(range.after, range.through, ...(filter?.params ?? [])) as { id: number } | undefined;
     return first?.id;
+  }
+
+  stepsOf({ weight }: CompiledFilter): number {
+    return weight * SOURCE_BYTES_MAX;
   }
 
   close(): void {
