@@ -59,6 +59,16 @@ describe('compress and decompress', () => {
     expect(Buffer.compare(decompress(frame, TEXT.length), TEXT)).toBe(0);
   });
 
+  it('decompress into memory that is given, and no further', () => {
+    const whole = Buffer.alloc(TEXT.length + 8, 7);
+    const into = whole.subarray(0, TEXT.length);
+    expect(Buffer.compare(decompress(compress(TEXT), TEXT.length, into), TEXT)).toBe(0);
+    expect(whole.subarray(TEXT.length)).toEqual(Buffer.alloc(8, 7));
+    const more = compress(Buffer.concat([TEXT, TEXT]));
+    expect(() => decompress(more, TEXT.length, into)).toThrow(Error);
+    expect(whole.subarray(TEXT.length)).toEqual(Buffer.alloc(8, 7));
+  });
+
   it('read a frame that does not say its length', () => {
     const raw = TEXT.subarray(0, 300);
     expect(Buffer.compare(decompress(Buffer.from(STREAMED_HEX, 'hex'), 300), raw)).toBe(0);

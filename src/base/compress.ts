@@ -24,12 +24,13 @@ export function compress(bytes: Uint8Array): Uint8Array {
 /**
  * The `rawLength` bytes that `compress` was given. Throws a plain Error when the input is damaged or
  * holds another number of bytes; a forged input cannot make it yield or allocate more than that.
+ * With `into`, of `rawLength` bytes, the result may be there and not in memory of its own.
  */
-export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array {
+export function decompress(bytes: Uint8Array, rawLength: number, into?: Uint8Array): Uint8Array {
   if (rawLength > Math.ceil(bytes.length / BLOCK_BYTES_MIN) * BLOCK_RAW_BYTES_MAX) {
     throw new Error(`${bytes.length} bytes of zstd cannot hold ${rawLength}`);
   }
-  const raw = loaded().decompress(bytes, rawLength);
+  const raw = loaded().decompress(bytes, rawLength, into);
   if (raw.length === rawLength) return raw;
   throw new Error(`expected ${rawLength} bytes after decompression, got ${raw.length}`);
 }

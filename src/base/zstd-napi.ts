@@ -22,8 +22,11 @@ function start(zstd: typeof binding): Zstd {
       const length = compressor.compress(into, bytes, ZSTD_LEVEL);
       return Buffer.from(into.subarray(0, length));
     },
-    decompress(bytes: Uint8Array, rawLength: number): Uint8Array {
-      const into = Buffer.allocUnsafe(rawLength);
+    decompress(
+      bytes: Uint8Array,
+      rawLength: number,
+      into: Uint8Array = Buffer.allocUnsafe(rawLength),
+    ): Uint8Array {
       return into.subarray(0, decompressor.decompress(into, bytes));
     },
   };

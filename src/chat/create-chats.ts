@@ -65,7 +65,7 @@ export function createChats(
     async open(id) {
       lifetime.assertOpen('chats.open');
       const handle = handleOf(checkId(id, 'id'));
-      await handle.view.run(() => undefined);
+      await handle.view.assertExists();
       return toChat(handle);
     },
 

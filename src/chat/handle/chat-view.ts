@@ -56,6 +56,13 @@ export class ChatView {
     });
   }
 
+  /** Throws NOT_FOUND when there is no such chat. Folds nothing: of a long chat, that is most of the time to open it. */
+  async assertExists(): Promise<void> {
+    await this.#turns.run('refresh', async () => {
+      await this.#look();
+    });
+  }
+
   /** The memory of this view may hold texts that were erased. */
   forget(): void {
     this.#folded = 0;
@@ -133,17 +140,22 @@ export class ChatView {
   }
 
   async #refresh(): Promise<void> {
-    const { stored, lost } = await this.#readMeta();
-    const lines = await this.#countLines(stored);
-    if (stored === undefined && lines === undefined) throw lost ?? noChat(this.id);
-    this.#stored = stored ?? this.#madeUp(lost);
-    const count = lines ?? 0;
+    const count = await this.#look();
     // There is another chat of the same id, or the folds ran ahead of a log which lost its end.
     if (count < this.#folded || !this.#isLoaded) this.forget();
     do {
       if (!this.#isLoaded) await this.#load(count);
       await this.#foldTo(count);
     } while (!this.#isLoaded);
+  }
+
+  /** Reads the document and the length of the log. */
+  async #look(): Promise<number> {
+    const { stored, lost } = await this.#readMeta();
+    const lines = await this.#countLines(stored);
+    if (stored === undefined && lines === undefined) throw lost ?? noChat(this.id);
+    this.#stored = stored ?? this.#madeUp(lost);
+    return lines ?? 0;
   }
 
   async #countLines(stored: StoredMeta | undefined): Promise<number | undefined> {

@@ -112,7 +112,7 @@ async function planExtent(
 ): Promise<JournalWrite[]> {
   const before = await readExtent(core.files, log, index - 1);
   const extent = await readExtent(core.files, log, index);
-  const lines = await readExtentLines(core.files, log, before, extent);
+  const lines = await readExtentLines(core.files, log, { before, extent });
   for (const [line, text] of texts) {
     const at = line - before.endLine;
     lines[at] = padLine(log, line, lines[at], text);

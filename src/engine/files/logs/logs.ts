@@ -67,7 +67,7 @@ async function rebuildLogs({ files, index, damage }: Rebuild): Promise<void> {
       let before = await readExtent(files, name, -1);
       for (let at = 0; at < (state?.extents ?? 0); at += 1) {
         const extent = await readExtent(files, name, at);
-        await readExtentLines(files, name, before, extent);
+        await readExtentLines(files, name, { before, extent });
         before = extent;
       }
     } catch (error) {

@@ -119,17 +119,19 @@ export class BlobReader {
   }
 
   async #join(place: BlobPlace): Promise<Uint8Array> {
-    const sizes = (await this.#readList(place)).map(
-      (chunk) => this.#mustFind(chunk.hash, place).rawLength,
-    );
+    const chunks = (await this.#readList(place)).map(({ hash }) => this.#mustFind(hash, place));
     // The check runs before memory is allocated: a damaged record may claim any length.
-    if (sizes.reduce((sum, size) => sum + size, 0) !== place.rawLength) throw notTheSum(place);
-    const whole = new Uint8Array(place.rawLength);
-    let at = 0;
-    for await (const piece of this.#readChunks(place, 0, place.rawLength)) {
-      whole.set(piece, at);
-      at += piece.length;
+    if (chunks.reduce((sum, { rawLength }) => sum + rawLength, 0) !== place.rawLength) {
+      throw notTheSum(place);
     }
+    const whole = new Uint8Array(place.rawLength);
+    const hasher = createHasher();
+    let at = 0;
+    for (const chunk of chunks) {
+      hasher.update(await this.#readWhole(chunk, whole.subarray(at, at + chunk.rawLength)));
+      at += chunk.rawLength;
+    }
+    if (hasher.digest() !== place.hash) throw notTheSum(place);
     return whole;
   }
 
@@ -190,8 +192,9 @@ export class BlobReader {
     throw corrupt(packFile(of.pack), of.offset, `chunk ${chunk} of blob ${of.hash} is missing`);
   }
 
-  async #readWhole(place: BlobPlace): Promise<Uint8Array> {
-    const bytes = rawOf(await this.#readStored(place), place);
+  /** With `into`, a chunk is decompressed where it belongs, and not copied there. */
+  async #readWhole(place: BlobPlace, into?: Uint8Array): Promise<Uint8Array> {
+    const bytes = rawOf(await this.#readStored(place), place, into);
     if (bytes !== undefined) return bytes;
     throw corrupt(packFile(place.pack), place.offset, `blob ${place.hash} is damaged`);
   }
@@ -247,10 +250,15 @@ function storedIn(bytes: Uint8Array, place: BlobPlace): Uint8Array | undefined {
   return isSame ? record.stored : undefined;
 }
 
-/** The bytes of a blob, checked against its hash. */
-function rawOf(stored: Uint8Array, { codec, rawLength, hash }: BlobPlace): Uint8Array | undefined {
+/** The bytes of a blob, checked against its hash, and in `into` if that is given. */
+function rawOf(
+  stored: Uint8Array,
+  { codec, rawLength, hash }: BlobPlace,
+  into?: Uint8Array,
+): Uint8Array | undefined {
   try {
-    const bytes = codec === BlobCodec.zstd ? decompress(stored, rawLength) : stored;
+    const bytes = codec === BlobCodec.zstd ? decompress(stored, rawLength, into) : stored;
+    if (into !== undefined && bytes.buffer !== into.buffer) into.set(bytes);
     return hashBytes(bytes) === hash ? bytes : undefined;
   } catch {
     // A stream that does not decompress is damaged, like one that gives other bytes.
