@@ -1,3 +1,4 @@
+import { given } from '../base/given.ts';
 import { NO_TURN } from '../base/brand.ts';
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { Batch, Change, Committed } from '../engine/batch.ts';
@@ -133,8 +134,7 @@ export class RemoteEngine extends SentMethods implements Engine {
     } while (cursor !== undefined && rows.length < query.limit);
     return {
       rows,
-      ...(cursor !== undefined && { cursor }),
-      ...(total !== undefined && { total }),
+      ...given({ cursor, total }),
     };
   }
 

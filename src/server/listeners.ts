@@ -1,3 +1,4 @@
+import { given } from '../base/given.ts';
 import { QuipuError, invalid } from '../base/errors.ts';
 import { ownerAccess } from './access/access.ts';
 import type { Access } from './access/access.ts';
@@ -42,10 +43,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
   const calls = createCalls(served);
   const budget = new ByteBudget();
   const metrics = createMetrics({ served, ofProcess: true });
-  const ofBoth = {
-    ...(connections !== undefined && { connections }),
-    ...(stallMs !== undefined && { stallMs }),
-  };
+  const ofBoth = given({ connections, stallMs });
   const ofHttp: HttpServerOptions = {
     served,
     calls,
@@ -61,8 +59,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     loopbackHostsOnly: isLoopback(host) && !access.tokensNeeded,
     limits: {
       ...ofBoth,
-      ...(bodyBytes !== undefined && { bodyBytes }),
-      ...(idleMs !== undefined && { keepAliveMs: idleMs }),
+      ...given({ bodyBytes, keepAliveMs: idleMs }),
     },
   };
   const http = createHttpServer({
@@ -77,8 +74,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     hooks: bothHooks(metrics.binaryHooks, logHooks(log)),
     limits: {
       ...ofBoth,
-      ...(pendingBytes !== undefined && { pipelinedBytes: pendingBytes }),
-      ...(answerMs !== undefined && { answerMs }),
+      ...given({ pipelinedBytes: pendingBytes, answerMs }),
     },
   });
   return {

@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { invalid, notFound } from '../../base/errors.ts';
 import type { BlobDetails, BlobInfo } from '../../store/blobs.ts';
 import type { Store } from '../../store/store.ts';
@@ -106,10 +107,7 @@ const get: QuipuVerb = {
     const { start, end } = options;
     await using store = await io.openStore();
     await using output = await openOutput(shell, options);
-    const pieces = store.blobs.stream(await findBlob(store, ref), {
-      ...(start !== undefined && { start }),
-      ...(end !== undefined && { end }),
-    });
+    const pieces = store.blobs.stream(await findBlob(store, ref), given({ start, end }));
     for await (const piece of pieces) await output.write(piece);
     await output.complete();
   },

@@ -87,11 +87,7 @@ const run: QuipuVerb = {
   async run(io, name: string, options: RunGiven) {
     const { shell } = io;
     const { prompt: text, promptFile: file, maxRounds } = options;
-    const prompt = await readGivenText(
-      shell,
-      { ...(text !== undefined && { text }), ...(file !== undefined && { file }) },
-      '--prompt and --prompt-file',
-    );
+    const prompt = await readGivenText(shell, { text, file }, '--prompt and --prompt-file');
     await using store = await io.openStore();
     const result = await store.workflows.run(name, {
       ...watchRun(shell, io.json, options),

@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { walkFolder } from '../../import/source/walk-folder.ts';
 import type { TidyReport } from '../../session/keep/tidy-sessions.ts';
@@ -179,8 +180,7 @@ const gc: QuipuVerb = {
       forgetMissing,
       drafts,
       dryRun,
-      ...(maxAge !== undefined && { maxAgeMs: maxAge }),
-      ...(maxSize !== undefined && { maxBytes: maxSize }),
+      ...given({ maxAgeMs: maxAge, maxBytes: maxSize }),
     });
     await io.print({ ...report, dryRun }, () => toText(report, dryRun));
   },

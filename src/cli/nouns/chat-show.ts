@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import type { Chat, ClarificationBatch } from '../../chat/handle/chats.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { parseCount } from '../kit/parse.ts';
@@ -31,8 +32,7 @@ export const showVerb: QuipuVerb = {
     const chat = await store.chats.open(id);
     const page = await chat.messages({
       limit,
-      ...(before !== undefined && { before }),
-      ...(branch !== undefined && { branch }),
+      ...given({ before, branch }),
     });
     const status = await chat.status();
     const clarifications = await batchesOf(chat, page.before ?? 0, before ?? Infinity);

@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { decodeUtf8 } from '../../base/text.ts';
 import type { ChatInfo, NewChat } from '../../chat/handle/chats.ts';
 import type { ChatEvent } from '../../chat/events/event.ts';
@@ -249,8 +250,7 @@ const retain: QuipuVerb = {
     await using store = await io.openStore();
     const report = await store.chats.retain(
       {
-        ...(maxAge !== undefined && { maxAgeMs: maxAge }),
-        ...(maxSize !== undefined && { maxBytes: maxSize }),
+        ...given({ maxAgeMs: maxAge, maxBytes: maxSize }),
         action: remove === true ? 'remove' : 'archive',
       },
       { dryRun },

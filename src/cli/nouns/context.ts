@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
@@ -122,15 +123,12 @@ function toListOptions(options: ListGiven): ListOptions {
     ...(meta !== undefined && { meta: Object.fromEntries(meta.map(parseCondition)) }),
     created: toTimes(options.createdSince, options.createdUntil),
     updated: toTimes(options.since, options.until),
-    ...(label !== undefined && { label }),
-    ...(kind !== undefined && { kind }),
-    ...(prefix !== undefined && { namePrefix: prefix }),
-    ...(cursor !== undefined && { cursor }),
+    ...given({ label, kind, namePrefix: prefix, cursor }),
   };
 }
 
 function toTimes(since: number | undefined, until: number | undefined): GivenRange {
-  return { ...(since !== undefined && { since }), ...(until !== undefined && { until }) };
+  return given({ since, until });
 }
 
 function toContextTable(contexts: readonly Context[], screen: Screen): string {

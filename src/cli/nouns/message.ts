@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { basename } from 'node:path';
 import type { Option } from 'commander';
 import { invalid } from '../../base/errors.ts';
@@ -81,7 +82,7 @@ const append: QuipuVerb = {
     const content = await readText(io, options);
     await using store = await io.openStore();
     const chat = await store.chats.open(chatId);
-    const named = { ...(branch !== undefined && { branch }), ...(id !== undefined && { id }) };
+    const named = given({ branch, id });
     const message = await chat.add(
       { role, content, ...named },
       expectedSeq === undefined ? {} : { expectedSeq },
@@ -172,10 +173,7 @@ const fork: QuipuVerb = {
     const { branch: name, beforeIt } = options;
     const branch = await (
       await store.chats.open(id)
-    ).fork(message, {
-      ...(name !== undefined && { branch: name }),
-      ...(beforeIt !== undefined && { before: beforeIt }),
-    });
+    ).fork(message, given({ branch: name, before: beforeIt }));
     await io.print({ branch }, () => `${branch}\n`);
   },
 };

@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { invalid } from '../../base/errors.ts';
 import type {
   EventType,
@@ -272,9 +273,7 @@ const work: QuipuVerb = {
         printed = printed.then(() => print(note));
       },
       ...(queues.length > 0 && { queues }),
-      ...(consumer !== undefined && { consumers: consumer }),
-      ...(once !== undefined && { once }),
-      ...(jobs !== undefined && { jobs }),
+      ...given({ consumers: consumer, once, jobs }),
       ...(lease !== undefined && { leaseMs: Math.round(lease * 1000) }),
     });
     await printed;

@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
@@ -78,8 +79,7 @@ function headsOf(contexts: readonly Context[]): Map<TurnId, Context[]> {
 function toHead({ id, name, title }: Context): object {
   return {
     context: String(id),
-    ...(name !== undefined && { name }),
-    ...(title !== undefined && { title }),
+    ...given({ name, title }),
   };
 }
 

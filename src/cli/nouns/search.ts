@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { invalid } from '../../base/errors.ts';
 import type {
   FacetCount,
@@ -70,16 +71,12 @@ const search: QuipuVerb = {
   },
 };
 
-function toOptions(given: SearchGiven): SearchOptions {
-  const { newest, limit, cursor, group, facets, around, indexWait = INDEX_WAIT_MS } = given;
+function toOptions(options: SearchGiven): SearchOptions {
+  const { newest, limit, cursor, group, facets, around, indexWait = INDEX_WAIT_MS } = options;
   return {
     order: newest === true ? 'newest' : 'best',
     waitMs: indexWait,
-    ...(limit !== undefined && { limit }),
-    ...(cursor !== undefined && { cursor }),
-    ...(group !== undefined && { group }),
-    ...(facets !== undefined && { facets }),
-    ...(around !== undefined && { around }),
+    ...given({ limit, cursor, group, facets, around }),
   };
 }
 

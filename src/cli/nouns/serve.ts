@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Option } from 'commander';
@@ -190,14 +191,14 @@ function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions
       tlsKey !== undefined && {
         tls: { certFile: resolve(cwd, tlsCert), keyFile: resolve(cwd, tlsKey) },
       }),
-    limits: {
-      ...(maxConnections !== undefined && { connections: maxConnections }),
-      ...(maxBody !== undefined && { bodyBytes: maxBody }),
-      ...(maxPending !== undefined && { pendingBytes: maxPending }),
-      ...(answerTimeout !== undefined && { answerMs: answerTimeout }),
-      ...(stallTimeout !== undefined && { stallMs: stallTimeout }),
-      ...(idleTimeout !== undefined && { idleMs: idleTimeout }),
-    },
+    limits: given({
+      connections: maxConnections,
+      bodyBytes: maxBody,
+      pendingBytes: maxPending,
+      answerMs: answerTimeout,
+      stallMs: stallTimeout,
+      idleMs: idleTimeout,
+    }),
   };
 }
 

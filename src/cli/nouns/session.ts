@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -316,8 +317,7 @@ const artifact: QuipuVerb = {
     const { offset, limit } = options;
     const resource = await store.sessions.resolve(url, {
       session,
-      ...(offset !== undefined && { offset }),
-      ...(limit !== undefined && { limit }),
+      ...given({ offset, limit }),
     });
     for (const note of resource.notes) shell.err(`${note}\n`);
     await io.print(resource, () => resource.content);

@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import type { Argument, Option } from 'commander';
 import type { TurnId } from '../../base/brand.ts';
 import type { AppendOptions, ContextDetails, ReadOptions } from '../../context/contexts.ts';
@@ -71,8 +72,7 @@ export const APPEND_OPTIONS: readonly Option[] = [...PLACE_OPTIONS, ...KEY_OPTIO
 export function toAppendOptions(flags: AppendFlags): AppendOptions {
   const { parent, expectHead } = flags;
   return {
-    ...(parent !== undefined && { parent }),
-    ...(expectHead !== undefined && { expectedHead: expectHead }),
+    ...given({ parent, expectedHead: expectHead }),
     ...toKey(flags),
   };
 }
@@ -94,12 +94,7 @@ export const DETAILS_OPTIONS: readonly Option[] = [
 
 export function toDetails(options: DetailsOptions): ContextDetails {
   const { title, kind, label, meta } = options;
-  return {
-    ...(title !== undefined && { title }),
-    ...(kind !== undefined && { kind }),
-    ...(label !== undefined && { labels: label }),
-    ...(meta !== undefined && { meta }),
-  };
+  return given({ title, kind, labels: label, meta });
 }
 
 // The source of a payload. There is exactly one source. Its content is stored byte for byte, after a check that it
@@ -190,9 +185,5 @@ export const PAGE_OPTIONS: readonly Option[] = [
 /** Picks the options of a read from a command's options. */
 export function toReadOptions(options: ReadOptions): ReadOptions {
   const { payload, as, maxBytes } = options;
-  return {
-    ...(payload !== undefined && { payload }),
-    ...(as !== undefined && { as }),
-    ...(maxBytes !== undefined && { maxBytes }),
-  };
+  return given({ payload, as, maxBytes });
 }

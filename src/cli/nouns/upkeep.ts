@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { isAbsolute, resolve } from 'node:path';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
@@ -177,12 +178,7 @@ export const retain: QuipuVerb = {
   async run(io, options: RetainGiven) {
     const { maxAge, maxSize, label, keep, dryRun = false } = options;
     await using store = await io.openStore();
-    const policy = {
-      ...(maxAge !== undefined && { maxAgeMs: maxAge }),
-      ...(maxSize !== undefined && { maxBytes: maxSize }),
-      ...(label !== undefined && { label }),
-      ...(keep !== undefined && { keep }),
-    };
+    const policy = given({ maxAgeMs: maxAge, maxBytes: maxSize, label, keep });
     const report = await store.maintain.retain(policy, { dryRun });
     await io.print(report, retainToText);
   },

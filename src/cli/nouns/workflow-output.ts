@@ -81,8 +81,8 @@ export async function reportRun(io: CommandIo, result: RunResult): Promise<void>
 }
 
 export interface TextOptions {
-  readonly text?: string;
-  readonly file?: string;
+  readonly text: string | undefined;
+  readonly file: string | undefined;
 }
 
 /** Reads a text that is given on the command line or in a file; `-` is standard input. */

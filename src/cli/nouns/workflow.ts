@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { toHash } from '../../base/brand.ts';
 import { invalid, notFound } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
@@ -51,9 +52,7 @@ async function listThreads(io: CommandIo, store: Store, options: ListGiven): Pro
     state: all ? 'all' : completed ? 'completed' : 'active',
     limit,
     details: true,
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-    ...(from !== undefined && { cursor: from }),
+    ...given({ since, until, cursor: from }),
   });
   await io.printRows(items, toThreadTable);
   if (cursor === undefined) return;
@@ -235,10 +234,9 @@ const compact: QuipuVerb = {
     if (command !== undefined && (text ?? file) !== undefined) {
       throw invalid('--command', 'cannot be combined with --summary or --summary-file');
     }
-    const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
     const summarise =
       command === undefined
-        ? await readGivenText(shell, given, '--summary, --summary-file and --command')
+        ? await readGivenText(shell, { text, file }, '--summary, --summary-file and --command')
         : { command, signal: shell.catchInterrupt() };
     await using store = await io.openStore();
     const step = await store.workflows.compact(id, summarise);
@@ -289,8 +287,7 @@ const create: QuipuVerb = {
   async run(io, name: string, options: StartGiven) {
     const { shell } = io;
     const { prompt: text, promptFile: file, bundle, maxRounds } = options;
-    const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
-    const prompt = await readGivenText(shell, given, '--prompt and --prompt-file');
+    const prompt = await readGivenText(shell, { text, file }, '--prompt and --prompt-file');
     await using store = await io.createStore();
     const thread = await store.workflows.start({
       name,
@@ -332,8 +329,7 @@ const step: QuipuVerb = {
   async run(io, id: string, options: StepGiven) {
     const { shell } = io;
     const { role, content: text, contentFile: file, meta, ref, expectedHead } = options;
-    const given = { ...(text !== undefined && { text }), ...(file !== undefined && { file }) };
-    const content = await readGivenText(shell, given, '--content and --content-file');
+    const content = await readGivenText(shell, { text, file }, '--content and --content-file');
     await using store = await io.openStore();
     const refs = await Promise.all((ref ?? []).map((given) => findBlob(store, given)));
     const step = await store.workflows.step(id, {
@@ -368,10 +364,7 @@ const end: QuipuVerb = {
   ],
   async run(io, id: string, { code, summary }: EndGiven) {
     await using store = await io.openStore();
-    const step = await store.workflows.end(id, {
-      ...(code !== undefined && { returnCode: code }),
-      ...(summary !== undefined && { summary }),
-    });
+    const step = await store.workflows.end(id, given({ returnCode: code, summary }));
     await io.print(step, () => `${step.hash}\n`);
   },
 };

@@ -1,4 +1,5 @@
-import { at, countAt, given, isObject, listAt, textAt } from '../source/fields.ts';
+import { given } from '../../base/given.ts';
+import { at, countAt, isObject, listAt, textAt } from '../source/fields.ts';
 import type { TakenPart, TakenTurn, TurnHead } from '../source/source.ts';
 import { externalise } from './externalise.ts';
 import type { BlobBytes, BlobForm } from './externalise.ts';

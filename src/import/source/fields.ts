@@ -54,12 +54,6 @@ export function timeAt(value: unknown, ...path: readonly string[]): number | und
   return Number.isSafeInteger(ms) && Math.abs(ms) <= 8.64e15 ? ms : undefined;
 }
 
-/** The fields that have a value: optional properties may not be undefined. */
-export function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
-}
-
 /** The text of content that is a string, or a list of blocks with `text`. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;

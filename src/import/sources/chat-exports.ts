@@ -1,7 +1,8 @@
 import { basename, dirname } from 'node:path';
 import { toCall, toResult, toText } from '../source/block.ts';
 import type { Block } from '../source/block.ts';
-import { at, given, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { given } from '../../base/given.ts';
+import { at, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { showBlocks } from './claude-blocks.ts';
 import { filesAt, titleOf } from './shared.ts';

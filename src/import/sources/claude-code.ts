@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { at, given, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { given } from '../../base/given.ts';
+import { at, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,

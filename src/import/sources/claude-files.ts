@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path';
-import { given, textAt } from '../source/fields.ts';
+import { given } from '../../base/given.ts';
+import { textAt } from '../source/fields.ts';
 import type { SessionDetails, SourceFile } from '../source/source.ts';
 import { readSmallJson } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';

@@ -1,8 +1,8 @@
 import { basename, dirname, join } from 'node:path';
+import { given } from '../../base/given.ts';
 import {
   at,
   countAt,
-  given,
   inTable,
   isObject,
   listAt,

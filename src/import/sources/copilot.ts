@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { toCall, toResult, toText } from '../source/block.ts';
 import type { Block } from '../source/block.ts';
-import { at, countAt, given, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
+import { given } from '../../base/given.ts';
+import { at, countAt, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,

@@ -3,7 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { hashText } from '../../base/hash.ts';
 import { toCall, toImage, toResult, toText } from '../source/block.ts';
 import type { Block } from '../source/block.ts';
-import { at, countAt, given, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { given } from '../../base/given.ts';
+import { at, countAt, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   Source,

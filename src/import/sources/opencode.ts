@@ -1,7 +1,8 @@
 import { basename, join } from 'node:path';
 import { toCall, toImageOfUrl, toResult } from '../source/block.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
-import { at, countAt, given, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
+import { given } from '../../base/given.ts';
+import { at, countAt, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   Source,

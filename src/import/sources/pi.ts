@@ -1,10 +1,10 @@
 import { basename, dirname, join } from 'node:path';
 import { toCall, toImage, toResult } from '../source/block.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
+import { given } from '../../base/given.ts';
 import {
   at,
   countAt,
-  given,
   inTable,
   isObject,
   listAt,

@@ -1,5 +1,6 @@
 import type { Block } from '../source/block.ts';
-import { at, given, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
+import { given } from '../../base/given.ts';
+import { at, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { showBlocks } from './claude-blocks.ts';
 import { filesAt, readUsage, titleOf } from './shared.ts';

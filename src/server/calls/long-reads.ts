@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import type { Hash } from '../../base/brand.ts';
 import type { CheckedRead } from '../../context/check-input.ts';
 import type { LoadedPage, LoadedTurn, PageRequest } from '../../context/turns/loaded-page.ts';
@@ -66,8 +67,7 @@ export async function listContexts(
   } while (cursor !== undefined && rows.length < most && bytes < ANSWER_BYTES);
   return {
     rows,
-    ...(cursor !== undefined && { cursor }),
-    ...(total !== undefined && { total }),
+    ...given({ cursor, total }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { type QuipuError, invalid, isQuipuError, notFound, tooLarge } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
@@ -32,8 +33,7 @@ export function openTurn(engine: Engine, append: AppendTurn, session: Session): 
   const { fsRoot } = append;
   const open = {
     context,
-    ...(parent !== undefined && { parent }),
-    ...(expectedHead !== undefined && { expectedHead }),
+    ...given({ parent, expectedHead }),
     type,
     version,
     encoding,

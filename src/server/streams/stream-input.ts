@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { invalid } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
 import type { NewFork, NewStream } from '../../stream/create-stream.ts';
@@ -58,8 +59,7 @@ export function newStreamOf(request: Headed, body: Uint8Array): NewStream {
   return {
     ...(type !== undefined && type !== '' && { type: checkType(type) }),
     ...(ttl !== undefined && { ttl: toCount(ttl, 'Stream-TTL') }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(fork !== undefined && { fork }),
+    ...given({ expiresAt, fork }),
     closed: saysClosed(request),
     body,
   };

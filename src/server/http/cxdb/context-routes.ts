@@ -1,3 +1,4 @@
+import { given } from '../../../base/given.ts';
 import { z } from 'zod';
 import { NO_TURN, toContextId } from '../../../base/brand.ts';
 import type { ContextId } from '../../../base/brand.ts';
@@ -262,8 +263,7 @@ function toJson({ row, facts }: DescribedContext, include: Include, family: Fami
     created_at_unix_ms: row.createdAt,
     created_at: new Date(row.createdAt).toISOString(),
     is_live: row.openTurn !== NO_TURN,
-    ...(tag !== undefined && { client_tag: tag }),
-    ...(title !== undefined && { title }),
+    ...given({ client_tag: tag, title }),
     ...(labels !== undefined && labels.length > 0 && { labels }),
     ...(include.include_provenance && provenance !== undefined && { provenance }),
     ...(include.include_lineage && { lineage: lineageOf(row, provenance, family) }),

@@ -1,3 +1,4 @@
+import { given } from '../../../base/given.ts';
 import { z } from 'zod';
 import { NO_TURN } from '../../../base/brand.ts';
 import type { ContextId } from '../../../base/brand.ts';
@@ -96,9 +97,7 @@ async function* described(engine: Engine, id: ContextId): AsyncGenerator<SentEve
     event: 'context_metadata_updated',
     data: {
       context_id: String(id),
-      ...(tag !== undefined && { client_tag: tag }),
-      ...(title !== undefined && { title }),
-      ...(labels !== undefined && { labels }),
+      ...given({ client_tag: tag, title, labels }),
       has_provenance: provenance !== undefined,
     },
   };

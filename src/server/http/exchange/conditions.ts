@@ -1,3 +1,4 @@
+import { given } from '../../../base/given.ts';
 import { toTurnId } from '../../../base/brand.ts';
 import { invalid } from '../../../base/errors.ts';
 import type { AppendOptions, OpenTurnOptions, ReadOptions } from '../../../context/contexts.ts';
@@ -33,17 +34,7 @@ interface ReadQuery {
 }
 
 export function readOptions({ payload, as, maxBytes }: ReadQuery): TurnsRead {
-  return {
-    ...(payload !== undefined && { payload }),
-    ...(as !== undefined && { as }),
-    ...(maxBytes !== undefined && { maxBytes }),
-  };
-}
-
-/** Leaves out the names that were not given: an option that is present and undefined is not the same. */
-export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+  return given({ payload, as, maxBytes });
 }
 
 /** True when the client has this version already, by the header `If-None-Match`. */

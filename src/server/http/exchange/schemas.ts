@@ -4,6 +4,7 @@ import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { invalid } from '../../../base/errors.ts';
 import { Encoding, type EncodingName } from '../../../format/turn-record.ts';
 import type { BatchTurn, NewTurn } from '../../../context/contexts.ts';
+import type { Checked } from '../../calls/check-args.ts';
 
 // The values that travel, in JSON's terms: ids are decimal strings, bytes are base64 or hex.
 
@@ -233,15 +234,8 @@ interface PayloadJson {
   readonly base64?: string | undefined;
 }
 
-export function toNewTurn(given: BatchTurnJson): BatchTurn {
-  const { type, version, encoding: name, idempotencyKey } = given;
-  return {
-    type,
-    payload: toPayload(given),
-    ...(version !== undefined && { version }),
-    ...(name !== undefined && { encoding: name }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-  };
+export function toNewTurn({ payload, base64, ...turn }: Checked<BatchTurnJson>): BatchTurn {
+  return { ...turn, payload: toPayload({ payload, base64 }) };
 }
 
 /** Takes exactly one of the two fields. */

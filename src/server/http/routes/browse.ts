@@ -1,3 +1,4 @@
+import { given } from '../../../base/given.ts';
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
@@ -193,7 +194,6 @@ function toBranch(row: ContextRow): object {
     base: String(row.base),
     openTurn: String(row.openTurn),
     updatedAt: row.updatedAt,
-    ...(title !== undefined && { title }),
-    ...(name !== undefined && { name }),
+    ...given({ title, name }),
   };
 }

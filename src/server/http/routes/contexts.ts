@@ -3,7 +3,8 @@ import { parseBoundedJson } from '../../../base/bounded-json.ts';
 import { notFound } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
 import type { MetaConditions } from '../../../context/meta-condition.ts';
-import { given, headCondition, keyCondition } from '../exchange/conditions.ts';
+import { given } from '../../../base/given.ts';
+import { headCondition, keyCondition } from '../exchange/conditions.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 import {

@@ -9,7 +9,8 @@ import type {
 } from '../../../context/contexts.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
 import type { Turn } from '../../../context/turn.ts';
-import { appendConditions, given, readOptions } from '../exchange/conditions.ts';
+import { given } from '../../../base/given.ts';
+import { appendConditions, readOptions } from '../exchange/conditions.ts';
 import { readBody } from '../exchange/read-body.ts';
 import { defineRoute, jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
