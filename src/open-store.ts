@@ -1,15 +1,13 @@
-import { join, resolve } from 'node:path';
 import { QuipuError, invalid } from './base/errors.ts';
+import { given } from './base/given.ts';
 import { parsePlace } from './base/place.ts';
 import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
 import type { ConnectOptions } from './connect-store.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import { openHosted } from './host/host.ts';
-import type { Hosted } from './host/host.ts';
-import { indexInFolder } from './search/files/index-place.ts';
 import type { SearchSettings } from './search/contract/search.ts';
 import { createStore } from './store/create-store.ts';
-import { SearchKeeper } from './store/search-keeper.ts';
+import { keptStore, partsIn } from './store/kept-store.ts';
 import type { Store } from './store/store.ts';
 
 /**
@@ -156,75 +154,34 @@ export async function openDatabase(url: string, options: OpenOptions): Promise<S
   const { create, clock, connections, cacheBytes, maxPayloadBytes } = options;
   // This module is loaded here, so that opening a folder does not load the client of a database.
   const { openPostgresEngine } = await import('./engine/postgres/postgres-engine.ts');
-  const engine = await openPostgresEngine(url, {
-    ...(create !== undefined && { create }),
-    ...(clock !== undefined && { clock }),
-    ...(connections !== undefined && { connections }),
-    ...(cacheBytes !== undefined && { cacheBytes }),
-  });
+  const ofEngine = given({ create, clock, connections, cacheBytes });
+  const engine = await openPostgresEngine(url, ofEngine);
   const { database } = engine;
-  const queues = { database };
   const { indexInDatabase } = await import('./search/postgres/index-place.ts');
-  const search = new SearchKeeper({
-    engine,
-    clock,
-    folder: undefined,
-    queues,
-    place: indexInDatabase(database),
-    settings: options.search,
-  });
-  return createStore(search.engine, {
-    queues,
-    search,
-    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
-    ...(clock !== undefined && { clock }),
-  });
+  const parts = { queues: { database }, place: indexInDatabase(database) };
+  const ofStore = given({ maxPayloadBytes, clock });
+  return keptStore(engine, { ...parts, settings: options.search, ...ofStore }).store;
 }
 
 async function openDirectory(
   directory: string,
   options: OpenOptions & { readonly durability: 'safe' | 'unsafe' },
 ): Promise<Store> {
-  const { cacheBytes, clock, maxPayloadBytes, share = true, waitMs } = options;
-  const engineOptions = {
-    durability: options.durability,
-    ...(options.create !== undefined && { create: options.create }),
-    ...(cacheBytes !== undefined && { cacheBytes }),
-    ...(clock !== undefined && { clock }),
-  };
-  const folder = resolve(directory);
-  const queues = { folder: join(folder, 'queues') };
-  const { engine, search, elsewhere }: Hosted = share
-    ? await openHosted(directory, {
-        ...engineOptions,
-        search: options.search,
-        timeoutMs: options.timeoutMs ?? TIMEOUT_MS_DEFAULT,
-        ...(waitMs !== undefined && { waitMs }),
-      })
-    : searched(
-        new SearchKeeper({
-          engine: await openFilesEngine(directory, engineOptions),
-          clock,
-          folder,
-          queues,
-          place: indexInFolder(folder),
-          settings: options.search,
-        }),
-      );
-
-  // Add the kinds of thread over the engine.
-  return createStore(engine, {
-    queues,
-    folder,
-    search,
-    ...(elsewhere !== undefined && { elsewhere }),
-    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
-    ...(clock !== undefined && { clock }),
+  const { durability, create, cacheBytes, clock, maxPayloadBytes, share = true, waitMs } = options;
+  const ofEngine = { durability, ...given({ create, cacheBytes, clock }) };
+  const ofStore = given({ maxPayloadBytes, clock });
+  const { place, ...parts } = partsIn(directory);
+  if (!share) {
+    const engine = await openFilesEngine(directory, ofEngine);
+    return keptStore(engine, { ...parts, place, settings: options.search, ...ofStore }).store;
+  }
+  const { engine, search, elsewhere } = await openHosted(directory, {
+    ...ofEngine,
+    search: options.search,
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS_DEFAULT,
+    ...given({ waitMs }),
   });
-}
-
-function searched(search: SearchKeeper): Hosted {
-  return { engine: search.engine, search };
+  return createStore(engine, { ...parts, search, ...given({ elsewhere }), ...ofStore });
 }
 
 function unknownScheme(scheme: string): QuipuError<'UNSUPPORTED'> {

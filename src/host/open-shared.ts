@@ -1,7 +1,7 @@
-import { join, resolve } from 'node:path';
 import { TIMEOUT_MS_DEFAULT } from '../client/retry.ts';
 import type { Opened } from '../server/open-served.ts';
 import { createStore } from '../store/create-store.ts';
+import { partsIn } from '../store/kept-store.ts';
 import { openHosted } from './host.ts';
 
 /**
@@ -9,7 +9,7 @@ import { openHosted } from './host.ts';
  * The owner's socket is the host's affair, so the server gets no folder for one.
  */
 export async function openShared(place: string): Promise<Opened> {
-  const folder = resolve(place);
+  const { folder, queues } = partsIn(place);
   const { engine, elsewhere } = await openHosted(folder, {
     create: false,
     durability: 'safe',
@@ -17,7 +17,7 @@ export async function openShared(place: string): Promise<Opened> {
   });
   const store = createStore(engine, {
     folder,
-    queues: { folder: join(folder, 'queues') },
+    queues,
     served: true,
     ...(elsewhere !== undefined && { elsewhere }),
   });

@@ -1,6 +1,5 @@
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import { join, resolve } from 'node:path';
 import { firstUse } from '../base/first-use.ts';
 import type { Engine } from '../engine/engine.ts';
 import { closeAll } from '../engine/files/disk/file-handles.ts';
@@ -11,10 +10,8 @@ import type { BinaryServer } from '../server/binary/binary-server.ts';
 import { listenAt } from '../server/binary/listen-at.ts';
 import type { CallTable } from '../server/calls/call-handler.ts';
 import { bindSocket } from '../server/local/bind-socket.ts';
-import { indexInFolder } from '../search/files/index-place.ts';
 import type { SearchSettings } from '../search/contract/search.ts';
-import { createStore } from '../store/create-store.ts';
-import { SearchKeeper } from '../store/search-keeper.ts';
+import { keptStore, partsIn } from '../store/kept-store.ts';
 import type { Store } from '../store/store.ts';
 
 // A folder that this process owns, and the socket on which the process answers for it.
@@ -70,25 +67,12 @@ export class OwnedStore {
 
   private constructor(
     engine: Engine,
-    { folder: given, clock, search: settings }: OwnedStoreOptions & { readonly folder: string },
+    { folder, clock, search: settings }: OwnedStoreOptions & { readonly folder: string },
   ) {
-    const folder = resolve(given);
-    const queues = { folder: join(folder, 'queues') };
-    const search = new SearchKeeper({
-      engine,
-      clock,
-      folder,
-      queues,
-      settings,
-      place: indexInFolder(folder),
-    });
-    this.engine = search.engine;
-    this.store = createStore(this.engine, {
-      folder,
-      queues,
-      search,
-      ...(clock !== undefined && { clock }),
-    });
+    const parts = partsIn(folder);
+    const kept = keptStore(engine, { ...parts, settings, ...(clock !== undefined && { clock }) });
+    this.engine = kept.engine;
+    this.store = kept.store;
     this.#server.maxConnections = EARLY_MAX;
     this.#server.on('connection', (socket) => socket.unref());
     this.#server.on('connection', this.#keepWaiting);

@@ -43,7 +43,6 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
   const calls = createCalls(served);
   const budget = new ByteBudget();
   const metrics = createMetrics({ served, ofProcess: true });
-  const ofBoth = given({ connections, stallMs });
   const ofHttp: HttpServerOptions = {
     served,
     calls,
@@ -57,10 +56,7 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     ...(tls !== undefined && { tls }),
     // On other addresses nobody knows which names the machine has.
     loopbackHostsOnly: isLoopback(host) && !access.tokensNeeded,
-    limits: {
-      ...ofBoth,
-      ...given({ bodyBytes, keepAliveMs: idleMs }),
-    },
+    limits: given({ connections, stallMs, bodyBytes, keepAliveMs: idleMs }),
   };
   const http = createHttpServer({
     ...ofHttp,
@@ -72,17 +68,14 @@ export function createListeners(options: ServerOptions, behind: Behind): Listene
     calls,
     budget,
     hooks: bothHooks(metrics.binaryHooks, logHooks(log)),
-    limits: {
-      ...ofBoth,
-      ...given({ pipelinedBytes: pendingBytes, answerMs }),
-    },
+    limits: given({ connections, stallMs, pipelinedBytes: pendingBytes, answerMs }),
   });
   return {
     async listenLocally(folder) {
       // A process that can reach the socket can read the files, too.
       const listen = (path: string): Promise<Listening> => binary.listen({ path }, ownerAccess);
-      const bound = await bindSocket(folder, 'safe', listen);
-      if (bound === undefined) log.warn({}, 'other processes must use an address: no socket here');
+      const isBound = await bindSocket(folder, 'safe', listen);
+      if (!isBound) log.warn({}, 'other processes must use an address: no socket here');
     },
     async listenTcp() {
       const at = { host, port: tcpPort, ...(tls !== undefined && { tls }) };

@@ -1,12 +1,9 @@
-import { join, resolve } from 'node:path';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 import { parsePlace } from '../base/place.ts';
 import type { Engine } from '../engine/engine.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
 import { nameOfPlace } from '../postgres/address.ts';
-import { indexInFolder } from '../search/files/index-place.ts';
-import { createStore } from '../store/create-store.ts';
-import { SearchKeeper } from '../store/search-keeper.ts';
+import { keptStore, partsIn } from '../store/kept-store.ts';
 import type { Served } from './calls/call-handler.ts';
 
 /** A store for a server to serve. */
@@ -24,34 +21,13 @@ export async function openServed(place: string, settings: boolean = true): Promi
     const { indexInDatabase } = await import('../search/postgres/index-place.ts');
     const opened = await openPostgresEngine(place);
     const { database } = opened;
-    const queues = { database };
-    const search = new SearchKeeper({
-      engine: opened,
-      folder: undefined,
-      queues,
-      place: indexInDatabase(database),
-      settings,
-    });
-    const { engine } = search;
-    const store = createStore(engine, { queues, search, served: true });
-    return { engine, store, name: nameOfPlace(place), folder: undefined };
+    const parts = { queues: { database }, place: indexInDatabase(database) };
+    const kept = keptStore(opened, { ...parts, settings, served: true });
+    return { ...kept, name: nameOfPlace(place), folder: undefined };
   }
-  const folder = resolve(place);
-  const queues = { folder: join(folder, 'queues') };
-  const search = new SearchKeeper({
-    engine: await openFolder(place),
-    folder,
-    queues,
-    place: indexInFolder(folder),
-    settings,
-  });
-  const { engine } = search;
-  return {
-    engine,
-    store: createStore(engine, { folder, queues, search, served: true }),
-    name: place,
-    folder,
-  };
+  const parts = partsIn(place);
+  const kept = keptStore(await openFolder(place), { ...parts, settings, served: true });
+  return { ...kept, name: place, folder: parts.folder };
 }
 
 /** A server answers for the store, so the server must be its owner. */
