@@ -17,40 +17,24 @@ import type {
   SerializerProtocol,
 } from '@langchain/langgraph-checkpoint';
 import { invalid, notFound } from '../base/errors.ts';
-import { hashBytes } from '../base/hash.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
-import type { NewTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
 import { BATCH_TURNS, contextsUnder, joinName, splitName, withRetries } from './shared.ts';
-import { CHECKPOINT, List, Thread, VALUE, WRITES, changeOf } from './langgraph-thread.ts';
-import type { Change, CheckpointRecord, Piece, Saved, WritesRecord } from './langgraph-thread.ts';
+import { CHECKPOINT, Thread, WRITES, changesOf } from './langgraph-thread.ts';
+import type { CheckpointRecord, WritesRecord } from './langgraph-thread.ts';
+import { Values } from './langgraph-values.ts';
+import type { Fresh, Value } from './langgraph-values.ts';
 
 export { QuipuStore } from './langgraph-store.ts';
 
 const THREADS_MAX = 256;
-const CACHE_BYTES = 33_554_432;
-/** JSON of at most this many bytes stands in the record itself; longer values are blobs of their own. */
-const INLINE_BYTES = 256;
-const COMMA = 0x2c;
-
-/** The new blobs of a record, by their pieces. */
-type Fresh = Map<Piece, NewTurn>;
-
-/** A list as JSON. Whoever has that of the list before sees at once what was added, and reads a list in one go. */
-interface Dump {
-  readonly bytes: Uint8Array;
-  readonly count: number;
-  /** One or two lists that make the whole one. The first stays for many turns: a new long text takes long to make. */
-  readonly texts: readonly string[];
-}
 
 /** Keeps the checkpoints of LangGraph in a store: each one is a turn, and each branch a context. */
 export class QuipuSaver extends BaseCheckpointSaver {
   readonly #store: Store;
   readonly #prefix: string;
-  readonly #bytes = new LruCache<string, Uint8Array>(CACHE_BYTES, ({ length }) => length + 1);
-  readonly #dumps = new LruCache<List, Dump>(CACHE_BYTES, ({ bytes }) => bytes.length * 3);
+  readonly #values: Values;
   readonly #threads = new LruCache<string, Thread>(THREADS_MAX, () => 1);
   readonly #writers = new OneAtATime<string>();
 
@@ -59,6 +43,7 @@ export class QuipuSaver extends BaseCheckpointSaver {
     super(options.serde);
     this.#store = store;
     this.#prefix = options.prefix ?? 'langgraph';
+    this.#values = new Values(store, this);
   }
 
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
@@ -66,9 +51,9 @@ export class QuipuSaver extends BaseCheckpointSaver {
     const thread = this.#thread(threadOf(config), namespaceOf(config));
     await thread.refresh();
     const id = getCheckpointId(config) || thread.latest;
-    if (id !== undefined && !thread.saved.has(id)) await thread.refresh('all');
-    const saved = id === undefined ? undefined : thread.saved.get(id);
-    return saved && this.#toTuple(thread, saved);
+    if (id === undefined) return undefined;
+    if (!thread.saved.has(id)) await thread.refresh('all');
+    return thread.saved.has(id) ? this.#toTuple(thread, id) : undefined;
   }
 
   async *list(
@@ -77,81 +62,67 @@ export class QuipuSaver extends BaseCheckpointSaver {
   ): AsyncGenerator<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint_id } = (config.configurable ?? {}) as Wanted;
     const before = options.before && getCheckpointId(options.before);
-    const found: [Thread, Saved][] = [];
+    const found: { id: string; thread: Thread }[] = [];
     for (const thread of await this.#threadsOf(thread_id)) {
-      if (checkpoint_ns !== undefined && thread.namespace !== checkpoint_ns) continue;
+      if (checkpoint_ns !== undefined && thread.parts[2] !== checkpoint_ns) continue;
       await thread.refresh('all');
-      for (const saved of thread.saved.values()) {
-        if (checkpoint_id !== undefined && saved.id !== checkpoint_id) continue;
-        if (!before || saved.id < before) found.push([thread, saved]);
+      for (const id of thread.saved.keys()) {
+        if (checkpoint_id !== undefined && id !== checkpoint_id) continue;
+        if (!before || id < before) found.push({ id, thread });
       }
     }
-    found.sort(([, a], [, b]) => (a.id < b.id ? 1 : -1));
+    const wanted = Object.entries(options.filter ?? {});
     let left = options.limit ?? Infinity;
-    for (const [thread, saved] of found) {
+    for (const { id, thread } of found.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
       if (left <= 0) return;
-      const metadata = (await this.#load(saved.metadata)) as Record<string, unknown>;
-      const wanted = Object.entries(options.filter ?? {});
-      if (!wanted.every(([key, value]) => metadata[key] === value)) continue;
-      yield await this.#toTuple(thread, saved);
+      const metadata = await this.#values.load(thread.saved.get(id)?.record?.metadata ?? '=null');
+      const fields = new Map(Object.entries(metadata as object));
+      if (!wanted.every(([key, value]) => fields.get(key) === value)) continue;
+      yield await this.#toTuple(thread, id);
       left -= 1;
     }
   }
 
   async put(
     config: RunnableConfig,
-    checkpoint: Checkpoint,
+    { channel_values: values, ...checkpoint }: Checkpoint,
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const thread = this.#thread(threadOf(config), namespaceOf(config));
     const parent = getCheckpointId(config) || undefined;
-    await this.#writers.run(thread.name, () =>
-      withRetries(
-        async () => {
-          if (parent !== undefined && !thread.saved.has(parent)) await thread.refresh();
-          const base = parent === undefined ? undefined : thread.saved.get(parent);
-          const fresh: Fresh = new Map();
-          const dumps = new Map<string, Dump>();
-          const { channel_values: values, ...rest } = checkpoint;
-          const record: CheckpointRecord = {
-            id: checkpoint.id,
-            ...(parent !== undefined && { parent }),
-            full: base?.values === undefined,
-            checkpoint: await this.#keep(rest, fresh, Infinity),
-            metadata: await this.#keep(metadata, fresh, Infinity),
-            values: [],
-          };
-          for (const channel of new Set([
-            ...(base?.values?.keys() ?? []),
-            ...Object.keys(values),
-          ])) {
-            const old = base?.values?.get(channel);
-            const given = Object.hasOwn(values, channel);
-            if (!given) record.values.push([channel, null]);
-            // A version that did not change says that the value did not. The first checkpoint leaves such channels out.
-            else if (Object.hasOwn(newVersions, channel) || (!old && parent !== undefined)) {
-              const change = await this.#change(old, values[channel], fresh, (dump) =>
-                dumps.set(channel, dump),
-              );
-              if (change !== undefined) record.values.push([channel, change]);
-            }
-          }
-          const used = new Set([record.checkpoint, record.metadata]);
-          for (const [, change] of record.values)
-            for (const piece of [change].flat()) used.add(piece as Piece);
-          const turns = [...fresh].filter(([piece]) => used.has(piece)).map(([, turn]) => turn);
-          turns.push({ type: CHECKPOINT, payload: record });
-          for (let at = 0; at < turns.length; at += BATCH_TURNS) {
-            await thread.append(await thread.branchAt(base), turns.slice(at, at + BATCH_TURNS));
-          }
-          for (const [channel, dump] of dumps) {
-            const list = thread.saved.get(checkpoint.id)?.values?.get(channel);
-            if (list instanceof List) this.#dumps.set(list, dump);
-          }
-        },
-        () => thread.refresh(),
-      ),
+    const attempt = async (): Promise<void> => {
+      if (parent !== undefined && !thread.saved.has(parent)) await thread.refresh();
+      const base = parent === undefined ? undefined : thread.saved.get(parent);
+      const before = base && thread.stateOf(base);
+      const fresh: Fresh = new Map();
+      const state = new Map<string, Value>();
+      for (const [channel, value] of Object.entries(values)) {
+        const old = before?.get(channel);
+        const isNew = old === undefined && parent !== undefined;
+        // A version that did not change says that the value did not. The first checkpoint leaves such channels out.
+        if (Object.hasOwn(newVersions, channel) || isNew)
+          state.set(channel, await this.#values.keepAll(value, fresh, old));
+        else if (old !== undefined) state.set(channel, old);
+      }
+      const record: CheckpointRecord = {
+        id: checkpoint.id,
+        ...(parent !== undefined && { parent }),
+        full: before === undefined,
+        checkpoint: await this.#values.keep(checkpoint, fresh, Infinity),
+        metadata: await this.#values.keep(metadata, fresh, Infinity),
+        values: changesOf(before ?? new Map(), state),
+      };
+      const used = new Set<unknown>([record.checkpoint, record.metadata, record.values].flat(3));
+      const turns = [...fresh].filter(([piece]) => used.has(piece)).map(([, turn]) => turn);
+      turns.push({ type: CHECKPOINT, payload: record });
+      for (let at = 0; at < turns.length; at += BATCH_TURNS) {
+        const branch = await thread.branchAt(base);
+        await thread.append(branch, turns.slice(at, at + BATCH_TURNS), state);
+      }
+    };
+    await this.#writers.run(joinName(...thread.parts), () =>
+      withRetries(attempt, () => thread.refresh()),
     );
     return configOf(thread, checkpoint.id);
   }
@@ -161,19 +132,17 @@ export class QuipuSaver extends BaseCheckpointSaver {
     const checkpoint = getCheckpointId(config);
     if (checkpoint === '') throw invalid('configurable.checkpoint_id', 'is missing');
     const fresh: Fresh = new Map();
-    const record: WritesRecord = { checkpoint, task: taskId, writes: [] };
-    for (const [index, [channel, value]] of writes.entries()) {
-      const change = changeOf(undefined, await this.#keepAll(value, fresh));
-      if (change === undefined) continue;
+    const kept: WritesRecord['writes'][number][] = [];
+    for (const [index, [channel, given]] of writes.entries()) {
+      const value = await this.#values.keepAll(given, fresh);
       const known = Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined;
-      record.writes.push([known ?? index, channel, change]);
+      kept.push([known ?? index, channel, typeof value === 'string' ? value : [0, 0, ...value]]);
     }
+    const record: WritesRecord = { checkpoint, task: taskId, writes: kept };
     const turns = [...fresh.values(), { type: WRITES, payload: record }];
-    await this.#writers.run(joinName(thread.name, 'writes'), () =>
-      withRetries(
-        async () => thread.append(await thread.log(), turns),
-        () => thread.refresh(),
-      ),
+    await withRetries(
+      async () => thread.append(await thread.log(), turns),
+      () => thread.refresh(),
     );
   }
 
@@ -188,8 +157,7 @@ export class QuipuSaver extends BaseCheckpointSaver {
     const name = joinName(this.#prefix, id, namespace);
     const known = this.#threads.get(name);
     if (known !== undefined) return known;
-    const keep = (hash: string, bytes: Uint8Array): void => this.#bytes.set(hash, bytes);
-    const thread = new Thread(this.#store, [this.#prefix, id, namespace], keep);
+    const thread = new Thread(this.#store, [this.#prefix, id, namespace], this.#values);
     this.#threads.set(name, thread);
     return thread;
   }
@@ -205,137 +173,41 @@ export class QuipuSaver extends BaseCheckpointSaver {
     });
   }
 
-  /** Returns the piece for a value. What does not fit into the record is added to `fresh`. */
-  async #keep(value: unknown, fresh: Fresh, inlineBytes: number): Promise<Piece> {
-    const [type, bytes] = await this.serde.dumpsTyped(value);
-    if (type === 'json' && bytes.length <= inlineBytes) return `=${Buffer.from(bytes).toString()}`;
-    const hash = hashBytes(bytes);
-    // The encoding for JSON would parse it, and refuse a value of a million numbers.
-    const encoding = type === 'json' ? 'text' : 'bytes';
-    fresh.set(`${type}:${hash}`, { type: VALUE, encoding, payload: ownBytes(type, bytes) });
-    return `${type}:${hash}`;
-  }
-
-  /** Returns the change from `old` to `value`. When elements were added at the end, only these are kept anew. */
-  async #change(
-    old: Piece | List | undefined,
-    value: unknown,
-    fresh: Fresh,
-    onDump: (dump: Dump) => void,
-  ): Promise<Change | undefined> {
-    if (!Array.isArray(value)) return changeOf(old, await this.#keepAll(value, fresh));
-    const [type, bytes] = await this.serde.dumpsTyped(value);
-    if (type !== 'json') return changeOf(old, await this.#keepAll(value, fresh));
-    const before = old instanceof List ? this.#dumps.get(old) : undefined;
-    const isMore = before !== undefined && isContinued(before, bytes);
-    const texts = isMore ? continueTexts(before, bytes) : [toUtf8(bytes)];
-    onDump({ bytes, count: value.length, texts });
-    if (!isMore) return changeOf(old, await this.#keepAll(value, fresh));
-    if (old instanceof List) this.#dumps.delete(old);
-    if (value.length === before.count) return undefined;
-    const added = value.slice(before.count).map((item) => this.#keep(item, fresh, INLINE_BYTES));
-    return [before.count, 0, ...(await Promise.all(added))];
-  }
-
-  /** A list is kept by its elements. */
-  async #keepAll(value: unknown, fresh: Fresh): Promise<Piece | readonly Piece[]> {
-    if (!Array.isArray(value)) return this.#keep(value, fresh, INLINE_BYTES);
-    return Promise.all(value.map((item) => this.#keep(item, fresh, INLINE_BYTES)));
-  }
-
-  async #load(value: Piece | List): Promise<unknown> {
-    if (value instanceof List) {
-      const dump = this.#dumps.get(value);
-      if (dump !== undefined) {
-        const parts = dump.texts.map((text) => this.serde.loadsTyped('json', text));
-        return (await Promise.all(parts)).flat();
-      }
-      return Promise.all(value.pieces().map((piece) => this.#load(piece)));
-    }
-    if (value.startsWith('=')) return this.serde.loadsTyped('json', value.slice(1));
-    const colon = value.lastIndexOf(':');
-    const hash = value.slice(colon + 1);
-    const bytes = this.#bytes.get(hash) ?? (await this.#store.blobs.get(hash));
-    if (bytes === undefined)
-      throw notFound('blob', hash, `a value of the checkpoint, blob ${hash}, is gone`);
-    this.#bytes.set(hash, bytes);
-    const type = value.slice(0, colon);
-    return this.serde.loadsTyped(type, ownBytes(type, bytes));
-  }
-
-  async #toTuple(thread: Thread, saved: Saved): Promise<CheckpointTuple> {
-    if (saved.values === undefined) {
-      const what = `checkpoint ${saved.id} builds on one that was erased`;
-      throw notFound('checkpoint', saved.id, what);
-    }
-    const entries = [...saved.values].map(async ([channel, value]) => [
-      channel,
-      await this.#load(value),
-    ]);
+  async #toTuple(thread: Thread, id: string): Promise<CheckpointTuple> {
+    const saved = thread.saved.get(id);
+    const state = saved && thread.stateOf(saved);
+    if (saved?.record === undefined || state === undefined)
+      throw notFound('checkpoint', id, `checkpoint ${id} builds on one that was erased`);
+    const { parent, metadata } = saved.record;
+    const entries: [string, unknown][] = [];
+    for (const [channel, value] of state) entries.push([channel, await this.#values.load(value)]);
     const checkpoint = {
-      ...((await this.#load(saved.checkpoint)) as Omit<Checkpoint, 'channel_values'>),
-      channel_values: Object.fromEntries(await Promise.all(entries)) as Record<string, unknown>,
+      ...((await this.#values.load(saved.record.checkpoint)) as Checkpoint),
+      channel_values: Object.fromEntries(entries),
     };
-    if (checkpoint.v < 4 && saved.parent !== undefined) {
-      await this.#addSends(checkpoint, await this.#writesOf(thread, saved.parent));
+    if (checkpoint.v < 4 && parent !== undefined) {
+      // Checkpoints before version 4 had the sends among the writes of their parent.
+      const sends = (await this.#writesOf(thread, parent)).filter(([, name]) => name === TASKS);
+      const versions = Object.values(checkpoint.channel_versions);
+      checkpoint.channel_values[TASKS] = sends.map(([, , value]) => value);
+      checkpoint.channel_versions[TASKS] =
+        versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
     }
     return {
-      config: configOf(thread, saved.id),
+      config: configOf(thread, id),
       checkpoint,
-      metadata: (await this.#load(saved.metadata)) as CheckpointMetadata,
-      ...(saved.parent !== undefined && { parentConfig: configOf(thread, saved.parent) }),
-      pendingWrites: await this.#writesOf(thread, saved.id),
+      metadata: (await this.#values.load(metadata)) as CheckpointMetadata,
+      ...(parent !== undefined && { parentConfig: configOf(thread, parent) }),
+      pendingWrites: await this.#writesOf(thread, id),
     };
   }
 
   async #writesOf(thread: Thread, id: string): Promise<CheckpointPendingWrite[]> {
-    const writes = [...(thread.writes.get(id)?.values() ?? [])];
-    return Promise.all(
-      writes.map(
-        async ([task, channel, value]) => [task, channel, await this.#load(value)] as const,
-      ),
-    ) as Promise<CheckpointPendingWrite[]>;
+    const writes: CheckpointPendingWrite[] = [];
+    for (const [task, channel, value] of thread.writes.get(id)?.values() ?? [])
+      writes.push([task, channel, await this.#values.load(value)]);
+    return writes;
   }
-
-  /** Checkpoints before version 4 had the sends among the writes of their parent. */
-  async #addSends(
-    checkpoint: Checkpoint,
-    writes: readonly CheckpointPendingWrite[],
-  ): Promise<void> {
-    const versions = Object.values(checkpoint.channel_versions);
-    checkpoint.channel_values[TASKS] = writes
-      .filter(([, channel]) => channel === TASKS)
-      .map(([, , value]) => value);
-    checkpoint.channel_versions[TASKS] =
-      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
-  }
-}
-
-function toUtf8({ buffer, byteOffset, length }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, length).toString();
-}
-
-/** A serialisation other than JSON may be the array of the caller, who may change it. */
-function ownBytes(type: string, bytes: Uint8Array): Uint8Array {
-  return type === 'json' ? bytes : bytes.slice();
-}
-
-/** Decodes only what was added. When the second list has become long, both become one. */
-function continueTexts(before: Dump, bytes: Uint8Array): string[] {
-  const [first = '', second = '['] = before.texts;
-  const added = toUtf8(bytes.subarray(before.bytes.length - 1));
-  if (added === ']') return [...before.texts];
-  const rest = second === '[' ? `[${added.slice(1)}` : second.slice(0, -1) + added;
-  return rest.length * 8 > first.length ? [toUtf8(bytes)] : [first, rest];
-}
-
-/** True when these bytes have the elements of `before`, perhaps followed by others. */
-function isContinued({ bytes: before, count }: Dump, bytes: Uint8Array): boolean {
-  const end = before.length - 1;
-  if (count === 0 || bytes.length < before.length) return false;
-  const next = bytes[end];
-  if (next !== COMMA && (next !== before[end] || bytes.length > before.length)) return false;
-  return Buffer.compare(bytes.subarray(0, end), before.subarray(0, end)) === 0;
 }
 
 interface Wanted {
@@ -355,6 +227,6 @@ function namespaceOf(config: RunnableConfig): string {
 }
 
 function configOf(thread: Thread, checkpointId: string): RunnableConfig {
-  const { id, namespace } = thread;
-  return { configurable: { thread_id: id, checkpoint_ns: namespace, checkpoint_id: checkpointId } };
+  const [, thread_id, checkpoint_ns] = thread.parts;
+  return { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpointId } };
 }
