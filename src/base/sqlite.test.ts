@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { betterSqlite } from './sqlite-better.ts';
 import type { Connect } from './sqlite-binding.ts';
 import { builtinSqlite } from './sqlite-builtin.ts';
 import { Database, MEMORY, firstColumn, isSqliteError, toText } from './sqlite.ts';
+import { freshFolder } from '../testing/fresh-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quipu-sqlite-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = freshFolder('quipu-sqlite-', afterAll);
 
 let files = 0;
 function newPath(): string {

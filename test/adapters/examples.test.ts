@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exampleFolder, runExample } from '../support/run-example.ts';
+import { runExample } from '../support/run-example.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /** Each program prints `finding 1` to `finding 5` as its model says so, and then what its store has. */
 const PROGRAMS = [
@@ -12,7 +13,7 @@ const END = 'Write a report., finding 1, finding 2, finding 3, finding 4, findin
 
 describe.each(PROGRAMS)('examples/%s', (file) => {
   it('goes on where it was killed, and has everything at the end', async () => {
-    const folder = exampleFolder();
+    const folder = freshFolder();
     const first = await runExample(file, [folder], 'finding 3');
     expect(first.killed).toBe(true);
     const second = await runExample(file, [folder]);

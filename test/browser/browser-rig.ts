@@ -2,7 +2,8 @@ import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { createCalls } from '../../src/server/calls/create-calls.ts';
 import { openServed } from '../../src/server/open-served.ts';
-import { makeFolder, serveHttp } from '../service/http-rig.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
+import { serveHttp } from '../service/http-rig.ts';
 import type { HttpRig } from '../service/http-rig.ts';
 import { openBrowser } from '../support/chromium.ts';
 
@@ -62,7 +63,7 @@ export const note = (text: string): { type: string; payload: object } => ({
 
 /** A store as `quipu serve` opens it, with search. */
 export async function serveWithSearch(): Promise<HttpRig> {
-  const served = await openServed(await makeFolder());
+  const served = await openServed(freshFolder());
   onTestFinished(() => served.store.close());
   return { ...(await serveHttp({ served, calls: createCalls(served) })), store: served.store };
 }

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import type { Hash } from '../../src/base/brand.ts';
 import { openStore } from '../../src/open-store.ts';
-import { makeFolder, serveHttp } from '../service/http-rig.ts';
+import { serveHttp } from '../service/http-rig.ts';
 import { closeBrowser } from '../support/chromium.ts';
 import { projectPath } from '../support/project.ts';
 import { look, note, said, serveWithSearch } from './browser-rig.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 afterAll(closeBrowser);
 
@@ -85,7 +86,7 @@ async function serve(folder: string, port: string): Promise<Served> {
 }
 
 it('goes on without a gap or a repeat when the server is killed', async () => {
-  const folder = join(await makeFolder(), 'store');
+  const folder = join(freshFolder(), 'store');
   const first = await serve(folder, '0');
   const before = await openStore(first.tcp);
   onTestFinished(() => before.close());

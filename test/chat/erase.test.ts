@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { filesIn } from '../health/files-in.ts';
 import { findTexts } from '../../src/testing/health-suite/erase-scene.ts';
 import { textsOf } from '../../src/testing/chat-suite/fixture.ts';
 import { fill, REASON, SECRETS } from '../../src/testing/chat-suite/secrets.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /*
  * Invariant: once a message was redacted with `erase`, no file of the store has its text in any form, be it
@@ -15,14 +14,8 @@ import { fill, REASON, SECRETS } from '../../src/testing/chat-suite/secrets.ts';
  * it was.
  */
 
-function folder(): string {
-  const path = mkdtempSync(joinPath(tmpdir(), 'quipu-chat-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
 it('redaction with erasure leaves the text nowhere', { timeout: 60_000 }, async () => {
-  const place = folder();
+  const place = freshFolder();
   const [live, copy] = [joinPath(place, 'live'), joinPath(place, 'copy')];
   let store: Store = await openStore(live);
   await store.chats.create({ id: 'c1' });

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { clientSuites } from '../support/client-suites.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'quipu-client-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = freshFolder('quipu-client-', afterAll);
 let count = 0;
 
 clientSuites('a folder', 'unix', (opening) =>

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { contextsSuite } from '../../src/testing/contexts-suite/contexts-suite.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'quipu-contexts-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = freshFolder('quipu-contexts-', afterAll);
 
 const folders = new WeakMap<Store, string>();
 let count = 0;

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { engineSuite } from '../../src/testing/engine-suite/engine-suite.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'quipu-engine-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = freshFolder('quipu-engine-', afterAll);
 
 const folders = new WeakMap<Engine, string>();
 let count = 0;

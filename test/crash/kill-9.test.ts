@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
@@ -10,6 +7,7 @@ import { toContextId } from '../../src/base/brand.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /*
  * Invariant: a process that is killed in the middle of its work, as often as anybody likes, loses no turn
@@ -20,8 +18,7 @@ import { projectPath } from '../support/project.ts';
 const WRITERS = 64;
 const CONTEXTS = 8;
 const ROUNDS = 8;
-const folder = mkdtempSync(join(tmpdir(), 'quipu-kill-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = freshFolder('quipu-kill-', afterAll);
 
 /** What each writer has to append next. */
 const next: number[] = Array.from({ length: WRITERS }, () => 0);

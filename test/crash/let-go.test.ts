@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqliteError } from '../../src/base/sqlite.ts';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
 import { QuipuError } from '../../src/base/errors.ts';
 import type { Engine } from '../../src/engine/engine.ts';
@@ -17,6 +16,7 @@ import { FaultIo } from '../../src/testing/disk/fault-io.ts';
 import { planFaults } from '../../src/testing/disk/fault-plan.ts';
 import { describeOperation } from '../../src/testing/disk/operation.ts';
 import { appendBatch } from '../../src/testing/engine-suite/fixture.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /*
  * Invariant: whichever operation fails while a store is opened, used and closed, in its files or in its index, the
@@ -29,8 +29,7 @@ type Shelves = (path: string) => ShelfSource;
 
 /** A folder in which a store was opened before, and left as a killed process leaves it. */
 async function makeStore(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-let-go-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = freshFolder('quipu-let-go-');
   const engine = await open(folder);
   await engine.commit({ contexts: [{ do: 'create' }] });
   await engine.close();

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /** Compares the pages below a folder with what the verbs say. */
 function check(cwd: string): { status: number | null; stderr: string } {
@@ -20,8 +20,7 @@ it.each([
   ['queue.md', '### thread pop\n', '### thread take\n'],
   ['notifier.md', '$ notifier task list --state error', '$ notifier task list --state failed'],
 ])('a change of %s is found', (page, before, after) => {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-docs-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = freshFolder('quipu-docs-');
   cpSync(projectPath('docs/reference'), join(folder, 'docs/reference'), { recursive: true });
   const path = join(folder, 'docs/reference', page);
   const text = readFileSync(path, 'utf8');

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { readProject } from '../support/project.ts';
 import { serveHttp } from '../service/http-rig.ts';
-import { exampleFolder, runExample } from '../support/run-example.ts';
+import { runExample } from '../support/run-example.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 it('chat-agent.mjs remembers what was said, in 40 lines', async () => {
-  const folder = exampleFolder();
+  const folder = freshFolder();
   const first = await runExample('chat-agent.mjs', [folder, 'Who?']);
   expect(first.lines).toEqual(['You have asked 1 questions. The last one was: Who?']);
   const second = await runExample('chat-agent.mjs', [folder, 'Why?']);
@@ -13,7 +14,7 @@ it('chat-agent.mjs remembers what was said, in 40 lines', async () => {
 });
 
 it('undo-and-branches.mjs shows each way', async () => {
-  const { lines } = await runExample('undo-and-branches.mjs', [exampleFolder()]);
+  const { lines } = await runExample('undo-and-branches.mjs', [freshFolder()]);
   expect(lines).toEqual([
     'main: read the code > rewrite it all',
     'undo: read the code',
@@ -25,7 +26,7 @@ it('undo-and-branches.mjs shows each way', async () => {
 });
 
 it('crash-in-mid-stream.mjs has every word that was flushed before the kill', async () => {
-  const folder = exampleFolder();
+  const folder = freshFolder();
   const first = await runExample('crash-in-mid-stream.mjs', [folder], 'upon');
   expect(first.killed).toBe(true);
   const second = await runExample('crash-in-mid-stream.mjs', [folder]);
@@ -36,7 +37,7 @@ it('crash-in-mid-stream.mjs has every word that was flushed before the kill', as
 });
 
 it('queue-between-agents.mjs loses no task when the boss is killed', async () => {
-  const folder = exampleFolder();
+  const folder = freshFolder();
   const worker = runExample('queue-between-agents.mjs', [folder, 'worker']);
   const all = ['read the log: done', 'find the cause: done', 'write a fix: done'];
   const boss = await runExample('queue-between-agents.mjs', [folder, 'boss'], all[0]);

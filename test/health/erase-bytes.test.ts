@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openStore as openFolder } from '../../src/open-store.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -18,6 +17,7 @@ import {
 } from '../../src/testing/health-suite/erase-scene.ts';
 import { filesIn } from './files-in.ts';
 import type { Files } from '../../src/testing/health-suite/find-bytes.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /*
  * Invariant: once an erasure has been acknowledged, no file of the store has the bytes, in any form, nor
@@ -39,8 +39,7 @@ async function openOn(disk: MemoryIo, clock: () => number): Promise<Store> {
 
 describe('after an erasure', () => {
   it('a folder has the bytes nowhere, nor has a backup', { timeout: 120_000 }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'quipu-erase-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = freshFolder('quipu-erase-');
     const [live, old, fresh] = ['live', 'old', 'fresh'].map((name) => join(folder, name));
     if (live === undefined || old === undefined || fresh === undefined) throw new Error('no names');
     const store = await openFolder(live);

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { answerHttp } from '../../src/mcp/answer-http.ts';
 import { startServer } from '../../src/server/start-server.ts';
 import { hasNewerNode, runOnNewerNode } from '../support/newer-node.ts';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const NOTHING = (): void => undefined;
 const LOG = { debug: NOTHING, info: NOTHING, warn: NOTHING, error: NOTHING };
@@ -20,8 +19,7 @@ const SCENARIOS = 30;
 
 // The tests of the protocol need a newer Node. What is left out stands in `conformance-gaps.yml`, with the reason.
 it.runIf(hasNewerNode)('passes the conformance tests of the protocol', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-mcp-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder('quipu-mcp-');
   const server = await startServer({
     store: join(folder, 'store'),
     host: '127.0.0.1',

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { hasNewerNode, runOnNewerNode } from '../support/newer-node.ts';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /** Fewer would mean that the suites were not found. */
 const TESTS_MIN = 150;
@@ -23,8 +23,7 @@ it('compiles the adapter for the AI SDK with the types of its newest major', () 
 
 it.runIf(hasNewerNode)('passes the suites on a newer Node', { timeout: 600_000 }, async () => {
   expect((await runOnNewerNode(['--version'])).output).toMatch(/^v2[4-9]\./);
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-newer-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = freshFolder('quipu-newer-');
   const report = join(folder, 'report.json');
   const { output } = await runOnNewerNode([
     projectPath('node_modules/vitest/vitest.mjs'),

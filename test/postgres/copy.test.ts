@@ -23,6 +23,7 @@ import {
   withQueueChanges,
 } from '../copy/queue-rig.ts';
 import { freshDatabase } from '../support/postgres/fresh-database.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /*
  * Invariant: a store that went from a folder to a database and from there to another folder, cut off and resumed
@@ -32,8 +33,7 @@ it(
   'goes from files to a database and back, cut off again and again',
   { timeout: 90_000 },
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'quipu-copy-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = freshFolder('quipu-copy-');
     const url = await freshDatabase();
     const source = await openFilesEngine(join(folder, 'one'));
     await fillSource(source);

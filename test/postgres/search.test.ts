@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { PATIENCE } from '../../src/testing/patience.ts';
 import { searchSuite } from '../../src/testing/search-suite/search-suite.ts';
 import { runSql } from '../support/postgres/run-sql.ts';
 import { SearchSchemas } from '../support/postgres/search-schemas.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const schemas = new SearchSchemas();
-const root = mkdtempSync(join(tmpdir(), 'quipu-search-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = freshFolder('quipu-search-', afterAll);
 
 /** Everything that the tables and indexes of search have in their files. */
 const FILES = `SELECT relname AS name, pg_read_binary_file(pg_relation_filepath(oid)) AS bytes

@@ -5,10 +5,9 @@
  * A process makes queues and pushes. Each of its calls is applied to a disk that keeps to the letter of POSIX; after
  * every sync and every acknowledgement that disk crashes, and what is left is opened.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
 import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
@@ -16,6 +15,7 @@ import { projectPath } from '../support/project.ts';
 import { StrictDisk } from './strict-disk.ts';
 import { traceProcess, whyNoTrace } from './traced-process.ts';
 import type { Call } from './traced-process.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 interface Acknowledged {
   readonly path: string;
@@ -25,14 +25,8 @@ interface Acknowledged {
 
 const noTrace = process.platform === 'linux' ? whyNoTrace() : 'strace is for Linux';
 
-function makeFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'quipu-strict-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
 function traceWorkload(): { root: string; calls: Call[] } {
-  const root = makeFolder();
+  const root = freshFolder();
   return { root, calls: traceProcess(projectPath('test/queue/crash-workload.mjs'), root) };
 }
 
@@ -50,7 +44,7 @@ async function explore(
     if (told !== undefined) acknowledged.push(told);
     if (!disk.apply(call) && told === undefined) continue;
     crashes += 1;
-    const left = makeFolder();
+    const left = freshFolder();
     disk.restore(left);
     lost.push(...(await findLost(left, acknowledged)));
     rmSync(left, { recursive: true });

@@ -15,7 +15,8 @@ import { SCHEMA } from '../../src/queue/sqlite/open-database.ts';
 import { repairQueue } from '../../src/queue/upkeep/repair-queue.ts';
 import { verifyQueue } from '../../src/queue/upkeep/verify-queues.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
-import { makeFolder, message, openQueue } from './fixture.ts';
+import { message, openQueue } from './fixture.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const EVENTS = 40;
 
@@ -187,7 +188,7 @@ describe('events that are gone', { timeout: 60_000 }, () => {
   });
 
   it('with the whole database are told by verify of a store, whose repair brings them back', async () => {
-    const path = makeFolder();
+    const path = freshFolder();
     await using store = await openStore(path);
     const queue = await store.queues.open('inbox');
     await queue.pushBatch([message('a'), message('b')]);
@@ -245,7 +246,7 @@ describe('events of other programs', () => {
   });
 
   it('and of an earlier version open, with checksums', async () => {
-    const path = makeFolder();
+    const path = freshFolder();
     const folder = queueFolder(path);
     edit(
       folder,
@@ -263,7 +264,7 @@ describe('events of other programs', () => {
   });
 
   it('made a database that is no queue: it is explained', async () => {
-    const path = makeFolder();
+    const path = freshFolder();
     edit(queueFolder(path), 'CREATE TABLE events (name TEXT)');
     const error = await failure(reopen(queueFolder(path)).push(message('a')), 'CORRUPT');
     expect(error.message).toMatch(/events\.db in \S+ is not a thread's/);

@@ -11,9 +11,10 @@ import type { NewEvent, Queue } from '../../src/queue/events/queue.ts';
 import type { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { projectPath } from '../support/project.ts';
-import { makeFolder, message, openQueue } from './fixture.ts';
+import { message, openQueue } from './fixture.ts';
 import { onPrivateDisk, whyNoPrivateDisk } from './private-disk.ts';
 import { ThreadRig } from './rig.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const noDisk = whyNoPrivateDisk();
 const PUSH = 'thread push --thread t --source self --type message --content';
@@ -128,7 +129,7 @@ describe('a folder that is deleted while it is in use', { timeout: 60_000 }, () 
   });
 
   it('would be written to by a program that does not look', () => {
-    const path = makeFolder();
+    const path = freshFolder();
     openQueue(path);
     const database = new Database(queueFolder(path).database);
     onTestFinished(() => database.close());

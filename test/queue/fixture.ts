@@ -1,22 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
 import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import type { NewEvent, QueueEvent } from '../../src/queue/events/queue.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import type { SqliteQueueOptions } from '../../src/queue/sqlite-queue.ts';
-
-export function makeFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'quipu-queue-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /** Closed when the test is over. */
 export function openQueue(
-  path: string = makeFolder(),
+  path: string = freshFolder(),
   options: SqliteQueueOptions = {},
 ): SqliteQueue {
   createQueueFolder(path);

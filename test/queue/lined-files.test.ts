@@ -8,7 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { contents, makeFolder, message, mirrored, openQueue } from './fixture.ts';
+import { contents, message, mirrored, openQueue } from './fixture.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 describe('events.jsonl', () => {
   const damages: Record<string, (path: string, size: number) => void> = {
@@ -39,7 +40,7 @@ describe('events.jsonl', () => {
 
   it('does not fail a push that it cannot follow, and catches up', async () => {
     const warnings: string[] = [];
-    const queue = openQueue(makeFolder(), { warn: (text) => warnings.push(text) });
+    const queue = openQueue(freshFolder(), { warn: (text) => warnings.push(text) });
     rmSync(queue.folder.mirror);
     mkdirSync(queue.folder.mirror);
     expect(await queue.push(message('a'))).toBe(1);
@@ -53,7 +54,7 @@ describe('events.jsonl', () => {
   });
 
   it('is put aside past 10,000 lines with the next push, under a name of its own', async () => {
-    const queue = openQueue(makeFolder(), { now: () => 1_700_000_000_000 });
+    const queue = openQueue(freshFolder(), { now: () => 1_700_000_000_000 });
     const asides = (): string[] =>
       readdirSync(queue.folder.path)
         .filter((name) => /^events-.*\.jsonl$/.test(name))
@@ -87,7 +88,7 @@ describe('events.jsonl', () => {
 describe('logs/thread.log', () => {
   it('is put aside past 10,000 lines, counted without reading it', async () => {
     const now = (): number => 1_700_000_000_000;
-    const queue = openQueue(makeFolder(), { now });
+    const queue = openQueue(freshFolder(), { now });
     const lines = Array.from({ length: 9_999 }, () => ({ level: 'INFO', text: 'x' }) as const);
     queue.log(...lines);
     // The first push of a process counts its line, as a command does that pushes once.

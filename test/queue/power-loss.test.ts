@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { Database } from '../../src/base/sqlite.ts';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
 import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /**
  * Invariant: when a push is acknowledged, every byte of the write-ahead log is on the disk.
@@ -29,12 +28,6 @@ function cancelledBytes(): number {
   return Number(bytes);
 }
 
-function makeFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'quipu-power-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
 /** Broken on purpose: what SQLite does in this mode unless it is told otherwise. */
 function pushWithoutSync(path: string): number {
   const database = new Database(queueFolder(path).database);
@@ -50,12 +43,12 @@ describe('a push', () => {
   it.skipIf(process.platform !== 'linux')(
     'is on the disk when it is acknowledged',
     async (context) => {
-      const broken = makeFolder();
+      const broken = freshFolder();
       createQueueFolder(broken);
       if (pushWithoutSync(broken) === 0)
         context.skip('this file system does not tell what is unsynced');
 
-      const path = makeFolder();
+      const path = freshFolder();
       createQueueFolder(path);
       const queue = new SqliteQueue(queueFolder(path), { wakes: false });
       for (let round = 0; round < 10; round += 1) {
@@ -68,7 +61,7 @@ describe('a push', () => {
   );
 
   it('is there after a kill, with every event before it', { timeout: 60_000 }, async () => {
-    const path = makeFolder();
+    const path = freshFolder();
     createQueueFolder(path);
     const acknowledged: number[] = [];
     for (const afterMs of [20, 100, 250]) acknowledged.push(...(await killPusher(path, afterMs)));
@@ -83,7 +76,7 @@ describe('a push', () => {
   });
 
   it('would be missed if it were acknowledged before it is stored', async () => {
-    const path = makeFolder();
+    const path = freshFolder();
     createQueueFolder(path);
     const acknowledged = await killPusher(path, 60_000, 'early');
     const queue = new SqliteQueue(queueFolder(path), { wakes: false });

@@ -5,8 +5,9 @@ import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createQueues } from '../../src/queue/create-queues.ts';
 import { copyQueues } from '../../src/queue/upkeep/back-up-queues.ts';
-import { makeFolder, message } from './fixture.ts';
+import { message } from './fixture.ts';
 import { SUPERVISOR, eventually } from './rig.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /** Everything in a folder that others may do something with. */
 function openToOthers(folder: string): string[] {
@@ -18,7 +19,7 @@ describe.skipIf(process.platform === 'win32')('the files of a queue', () => {
   it('are for their owner alone', async () => {
     const mask = process.umask(0);
     onTestFinished(() => void process.umask(mask));
-    const folder = makeFolder();
+    const folder = freshFolder();
     const parent = join(folder, 'store', 'queues');
     const queues = createQueues(parent, { supervisor: SUPERVISOR });
     const inbox = await queues.open('inbox');

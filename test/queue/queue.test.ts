@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
 import { createQueueFolder, SCHEMA } from '../../src/queue/sqlite/open-database.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
-import { contents, makeFolder, message, mirrored, openQueue } from './fixture.ts';
+import { contents, message, mirrored, openQueue } from './fixture.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 describe('a queue in a folder', () => {
   it('mirrors events in the words of the table', async () => {
-    const queue = openQueue(makeFolder(), { now: () => 1_700_000_000_000 });
+    const queue = openQueue(freshFolder(), { now: () => 1_700_000_000_000 });
     expect(await queue.push(message('a'))).toBe(1);
     const record = { source: 'x', type: 'record', subtype: 'toolcall', content: '{}' } as const;
     expect(await queue.pushBatch([record, message('c')])).toEqual([2, 3]);
@@ -64,7 +65,7 @@ describe('a queue in a folder', () => {
   });
 
   it('takes over a folder that has only the three tables', async () => {
-    const path = makeFolder();
+    const path = freshFolder();
     const database = new Database(queueFolder(path).database);
     database.exec(SCHEMA);
     database.exec(`INSERT INTO events (source, type, content) VALUES ('self', 'message', 'old');

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
@@ -10,12 +9,7 @@ import { changeTokenFile } from '../../src/server/access/token-file.ts';
 import { toTokenRecord } from '../../src/server/access/token.ts';
 import type { Store } from '../../src/store/store.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
-
-function makeFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'quipu-queues-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const event = (content: string, source = 'self'): NewEvent => ({
   source,
@@ -81,7 +75,7 @@ async function serve(
 
 describe('queues of a store', () => {
   it('work in a folder, from two processes of it, and end with it', async () => {
-    const folder = makeFolder();
+    const folder = freshFolder();
     const store = await openStore(folder);
     expect(await useQueues(store)).toEqual(LISTED);
     const queue = await store.queues.open('inbox');
@@ -95,7 +89,7 @@ describe('queues of a store', () => {
   });
 
   it('must be copied before the store calls itself backed up', async () => {
-    const folder = makeFolder();
+    const folder = freshFolder();
     await using store = await openStore(join(folder, 'store'));
     const damaged = join(folder, 'store', 'queues', 'damaged');
     mkdirSync(damaged, { recursive: true });
@@ -108,7 +102,7 @@ describe('queues of a store', () => {
   });
 
   it('are backed up, restored and verified with it', async () => {
-    const folder = makeFolder();
+    const folder = freshFolder();
     const store = await openStore(join(folder, 'store'));
     const queue = await store.queues.open('inbox');
     await queue.subscribe({ consumer: 'w', handler: 'true', filter: "source = 'x'" });
@@ -135,7 +129,7 @@ describe('queues of a store', () => {
 
   it('work over the binary protocol and HTTP', async () => {
     for (const kind of ['tcp', 'http'] as const) {
-      const address = (await serve(join(makeFolder(), 'store')))[kind];
+      const address = (await serve(join(freshFolder(), 'store')))[kind];
       await using store = await openStore(address);
       expect(await useQueues(store)).toEqual(LISTED);
     }
@@ -144,7 +138,7 @@ describe('queues of a store', () => {
 
 describe('HTTP', () => {
   it('has routes for queues, and follows them as events', async () => {
-    const folder = makeFolder();
+    const folder = freshFolder();
     const record = toTokenRecord(TOKEN, { name: 'admin', scope: 'admin', createdAt: 1 });
     await changeTokenFile(join(folder, 'tokens.json'), () => [record]);
     const { http } = await serve(join(folder, 'store'), true);

@@ -6,8 +6,9 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { askForDispatch, forgetAsked } from '../../src/queue/dispatch/consumer-lock.ts';
-import { makeFolder, openQueue } from './fixture.ts';
+import { openQueue } from './fixture.ts';
 import { ThreadRig, eventually } from './rig.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const PUSH = 'thread push --thread inbox --source self --type message --content x';
 
@@ -57,7 +58,7 @@ describe('a push', { timeout: 120_000 }, () => {
 
 describe('who asked for a dispatch', () => {
   it('stands for others until it looks, or is given up', () => {
-    const { folder } = openQueue(makeFolder());
+    const { folder } = openQueue(freshFolder());
     const now = Date.now();
     expect(askForDispatch(folder, now)).toBe(true);
     expect(askForDispatch(folder, now)).toBe(false);

@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import { ask } from '../../src/testing/search-suite/fixture.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const CANDIDATES = 10_000;
 const BATCH = 500;
 
 it('ranks the newest of very many matches, and says so', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-search-bound-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder('quipu-search-bound-');
   const store = await openStore(folder, { durability: 'unsafe' });
   onTestFinished(() => store.close());
   const { id } = await store.contexts.create();

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Database } from '../../src/base/sqlite.ts';
@@ -15,9 +13,9 @@ import { ask } from '../../src/testing/search-suite/fixture.ts';
 import { searchSuite } from '../../src/testing/search-suite/search-suite.ts';
 import { serveOpened } from '../support/serve-engine.ts';
 import type { Way } from '../support/serve-engine.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'quipu-search-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = freshFolder('quipu-search-', afterAll);
 let count = 0;
 const newFolder = (): string => join(root, String((count += 1)));
 

@@ -1,7 +1,5 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { IndexPlace, KeptIndex } from '../../src/search/contract/search-index.ts';
@@ -9,6 +7,7 @@ import { indexInFolder } from '../../src/search/files/index-place.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import { SearchKeeper } from '../../src/store/search-keeper.ts';
 import { ask, idsOf } from '../../src/testing/search-suite/fixture.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 // A process that is killed leaves the files as its writes had made them. The index only adds to its log, one frame after
 // the other, until it moves the log into the file. So the log, cut off anywhere, is what a kill leaves.
@@ -32,8 +31,7 @@ export interface Written {
 export async function writeIndex(
   change: (index: KeptIndex) => KeptIndex = (index) => index,
 ): Promise<Written> {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-search-cut-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder('quipu-search-cut-');
   const engine = await openFilesEngine(folder, { durability: 'unsafe' });
   const place = indexInFolder(folder);
   const changed: IndexPlace = {

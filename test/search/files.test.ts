@@ -1,13 +1,12 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { searchSuite } from '../../src/testing/search-suite/search-suite.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'quipu-search-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = freshFolder('quipu-search-', afterAll);
 const folders = new WeakMap<Store, string>();
 let count = 0;
 

@@ -1,6 +1,4 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { RemoteEngine } from '../../src/client/remote-engine.ts';
@@ -17,6 +15,7 @@ import { openServed } from '../../src/server/open-served.ts';
 import type { Served } from '../../src/server/calls/call-handler.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 // A store that is served, a folder beside it that is none of its business, and clients that mean harm.
 
@@ -54,8 +53,7 @@ export async function serveForAttack({
   careless,
   confined = true,
 }: AttackOptions = {}): Promise<AttackRig> {
-  const base = await mkdtemp(join(tmpdir(), 'quipu-attack-'));
-  onTestFinished(() => rm(base, { recursive: true, force: true }));
+  const base = freshFolder('quipu-attack-');
   const outside = join(base, 'outside');
   mkdirSync(join(outside, 'notes'), { recursive: true });
   writeFileSync(join(outside, 'notes.jsonl'), '"SECRET"\n');

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isQuipuError } from '../../src/base/errors.ts';
@@ -10,6 +8,7 @@ import type { ServerOptions } from '../../src/server/server-options.ts';
 import { changeTokenFile } from '../../src/server/access/token-file.ts';
 import { toTokenRecord } from '../../src/server/access/token.ts';
 import type { Store } from '../../src/store/store.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 // Who may have the server's user, or everyone who runs workflows, run a program.
 
@@ -23,8 +22,7 @@ async function serve(
   given: Partial<ServerOptions>,
   scopes: readonly Scope[],
 ): Promise<{ tcp: string; http: string; access: string; folder: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-handlers-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder('quipu-handlers-');
   const tokenFile = join(folder, 'tokens.json');
   const records = scopes.map((scope) => toTokenRecord(scope, { name: scope, scope, createdAt: 1 }));
   if (records.length > 0) await changeTokenFile(tokenFile, () => records);

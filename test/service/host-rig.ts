@@ -1,12 +1,11 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readOwnerNote } from '../../src/engine/files/disk/owner-note.ts';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 interface Answer {
   readonly id?: number;
@@ -66,8 +65,7 @@ export class HostProcess {
 }
 
 export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-host-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder('quipu-host-');
   return join(folder, 'store');
 }
 

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { WebClient } from '../../src/client/http/web-client.ts';
 import { toContextId } from '../../src/base/brand.ts';
 import { undisturbed } from '../support/undisturbed.ts';
-import { json, makeFolder, readEvents, serveHttp } from './http-rig.ts';
+import { json, readEvents, serveHttp } from './http-rig.ts';
 import type { HttpRig, Seen } from './http-rig.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const note = { type: 'note', payload: 'x' };
 
@@ -34,7 +35,7 @@ async function listen(
 
 describe('events of the store', () => {
   it('go on after the last one seen, across a restart, with no gap and no repetition', async () => {
-    const folder = await makeFolder();
+    const folder = freshFolder();
     let rig = await serveHttp({ folder });
     await rig.send('POST', '/v1/contexts');
     const first = await listen(rig, '/v1/events');
@@ -189,7 +190,7 @@ describe('events of a context', () => {
   });
 
   it('reach a web page across a restart without gap or repetition', async () => {
-    const folder = await makeFolder();
+    const folder = freshFolder();
     let rig = await serveHttp({ folder });
     const { port } = rig;
     const client = new WebClient(rig.url, { timeoutMs: 10_000 });

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
@@ -9,6 +7,7 @@ import { createHttpServer } from '../../src/server/http/create-http-server.ts';
 import type { HttpServerOptions } from '../../src/server/http/create-http-server.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 export interface HttpRig {
   readonly url: string;
@@ -28,15 +27,9 @@ export interface HttpRig {
 
 export type RigOptions = Partial<HttpServerOptions> & { folder?: string; port?: number };
 
-export async function makeFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'quipu-http-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** A server on a free port over a store in a folder of its own. */
 export async function serveHttp(options: RigOptions = {}): Promise<HttpRig> {
-  const folder = options.folder ?? (await makeFolder());
+  const folder = options.folder ?? freshFolder();
   const engine = await openFilesEngine(folder, { durability: 'unsafe' });
   const store = createStore(engine, { folder, queues: { folder: join(folder, 'queues') } });
   const served = { engine, store };

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
-import { json, makeFolder, serveHttp } from '../service/http-rig.ts';
+import { json, serveHttp } from '../service/http-rig.ts';
 import { message, picture } from '../../src/testing/session-suite/fixture.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 interface Page {
   entries: { id: string }[];
@@ -61,7 +62,7 @@ describe('sessions over HTTP', () => {
 describe('sessions of a client', () => {
   it('keep files here, and what they refer to with the server', async () => {
     const server = await serveHttp();
-    const folder = await makeFolder();
+    const folder = freshFolder();
     await using store = await openStore(server.url);
     await expect(store.sessions.create()).rejects.toMatchObject({ code: 'INVALID' });
     await expect(store.blobs.path('0'.repeat(64))).rejects.toMatchObject({ code: 'UNSUPPORTED' });

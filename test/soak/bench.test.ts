@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ROWS } from '../../bench/rows/rows.ts';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
-const out = mkdtempSync(join(tmpdir(), 'quipu-bench-'));
-afterAll(() => rmSync(out, { recursive: true }));
+const out = freshFolder('quipu-bench-', afterAll);
 
 function bench(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [projectPath('scripts/bench.mjs'), ...args], {

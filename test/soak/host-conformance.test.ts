@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { Engine } from '../../src/engine/engine.ts';
@@ -9,13 +7,13 @@ import { createStore } from '../../src/store/create-store.ts';
 import { contextsSuite } from '../../src/testing/contexts-suite/contexts-suite.ts';
 import { engineSuite } from '../../src/testing/engine-suite/engine-suite.ts';
 import type { EngineOpening } from '../../src/testing/engine-suite/engine-target.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 // Long, and near to what the client over a Unix socket shows: so it is a soak.
 // A folder that another process owns, here played by an opening before it: everything goes over its socket.
 
 const RANDOM_RUNS = 3;
-const root = mkdtempSync(join(tmpdir(), 'quipu-host-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = freshFolder('quipu-host-', afterAll);
 let count = 0;
 
 /** The second of two openings of a fresh folder. Closing it closes both. */

@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { cpus, tmpdir } from 'node:os';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /*
  * Invariant: fifty processes that open one store at the same moment, while others keep every processor busy, all get
@@ -15,8 +15,7 @@ import { projectPath } from '../support/project.ts';
 const PROCESSES = 50;
 
 it('opens a store for any number of processes', { timeout: 600_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-many-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = freshFolder('quipu-many-');
   const busy = Array.from({ length: cpus().length }, () =>
     fork(projectPath('test/soak/busy-process.mjs')),
   );

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { openStore } from '../../src/open-store.ts';
 import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /*
  * Invariant: after many erasures in any order, no erased word is found, and none is in the files of the index.
@@ -17,8 +17,7 @@ function wordOf(nth: number): string {
 }
 
 it(`${ERASED} random erasures leave no word`, { timeout: 3_600_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-search-erases-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder('quipu-search-erases-');
   const store = await openStore(folder, { durability: 'unsafe' });
   const { id } = await store.contexts.create();
   const turns: { id: bigint; word: string }[] = [];

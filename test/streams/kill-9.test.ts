@@ -1,12 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { projectPath } from '../support/project.ts';
+import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 /*
  * Invariant: a server that is killed in the middle of appends, as often as anybody likes, has every message that it
@@ -89,8 +87,7 @@ async function readAll(streams: string): Promise<Sent[]> {
 }
 
 it(`loses and doubles nothing in ${ROUNDS} kills`, { timeout: 120_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-stream-kill-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder('quipu-stream-kill-');
   const acked = Array.from({ length: WRITERS }, () => 0);
   for (let round = 0; round < ROUNDS; round += 1) {
     const { child, streams } = await startServer(folder);

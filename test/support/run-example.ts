@@ -1,20 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { projectPath } from './project.ts';
 
 export interface ExampleRun {
   readonly lines: string[];
   readonly killed: boolean;
-}
-
-/** A folder for the store of an example, gone after the test. */
-export function exampleFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-example-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Runs a program of `examples`, and kills it once it has printed the line `last`. */

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { Session } from '../../session/sessions.ts';
 import type { NewSession } from '../../session/sessions.ts';
 import { openRig } from '../store-suite/fixture.ts';
 import type { StoreRig } from '../store-suite/fixture.ts';
 import type { StoreOpening, StoreTarget } from '../store-suite/store-target.ts';
+import { freshFolder } from '../fresh-folder.ts';
 
 export interface SessionRig extends StoreRig {
   /** A folder for files of sessions and of the test: a store may be far away, files are here. */
@@ -18,8 +16,7 @@ export async function openSessions(
   target: StoreTarget,
   opening: StoreOpening = {},
 ): Promise<SessionRig> {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-session-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder('quipu-session-');
   const rig = await openRig(target, opening);
   const place = { folder: join(folder, 'sessions') };
   return {

@@ -1,8 +1,6 @@
 import type { ContextPageQuery } from './shelf.ts';
 import type { FieldCondition } from '../../engine.ts';
 import { type FieldRange, fieldsOf, toRange } from '../../meta-fields.ts';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Hash } from '../../../base/brand.ts';
@@ -10,9 +8,9 @@ import { MapShelf } from '../../../testing/map-shelf.ts';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import type { BlobPlace, Shelf } from './shelf.ts';
 import { openSqliteShelf } from './sqlite-shelves.ts';
+import { freshFolder } from '../../../testing/fresh-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quipu-shelf-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = freshFolder('quipu-shelf-', afterAll);
 
 let opened = 0;
 const targets = [

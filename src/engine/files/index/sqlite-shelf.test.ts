@@ -1,21 +1,13 @@
 import { Database } from '../../../base/sqlite.ts';
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import { type Shelf, type ShelfBatch, ShelfDamaged } from './shelf.ts';
 import { openSqliteShelf } from './sqlite-shelves.ts';
+import { freshFolder } from '../../../testing/fresh-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quipu-sqlite-shelf-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = freshFolder('quipu-sqlite-shelf-', afterAll);
 
 let files = 0;
 function newPath(): string {

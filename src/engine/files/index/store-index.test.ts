@@ -1,7 +1,5 @@
 import { fieldsOf } from '../../meta-fields.ts';
 import fc from 'fast-check';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { MapShelf } from '../../../testing/map-shelf.ts';
@@ -9,9 +7,9 @@ import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/she
 import { Index } from './store-index.ts';
 import type { Shelf, ShelfBatch } from './shelf.ts';
 import { openSqliteShelf } from './sqlite-shelves.ts';
+import { freshFolder } from '../../../testing/fresh-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quipu-index-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = freshFolder('quipu-index-', afterAll);
 
 const small = fc.nat(12);
 const name = fc.constantFrom('a', 'a/1', 'a/2', 'b', 'b/1');
