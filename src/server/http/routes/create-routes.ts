@@ -15,7 +15,6 @@ import { healthRoutes } from './health.ts';
 import { maintainRoutes } from './maintain.ts';
 import { patchRoutes } from './patches.ts';
 import { pinRoutes } from './pins.ts';
-import { queueConsumerRoutes } from './queue-consumers.ts';
 import { queueRoutes } from './queues.ts';
 import { searchRoutes } from './search.ts';
 import { sessionRoutes } from './sessions.ts';
@@ -23,7 +22,6 @@ import { signInRoutes } from './sign-in.ts';
 import { streamingRoutes } from './streaming.ts';
 import { streamRoutes } from './streams.ts';
 import { turnRoutes } from './turns.ts';
-import { workflowControlRoutes } from './workflow-control.ts';
 import { workflowRoutes } from './workflows.ts';
 
 /** Every route of the HTTP server, including the description of the routes. */
@@ -37,14 +35,12 @@ export function createRoutes(): readonly Route[] {
     ...patchRoutes,
     ...pinRoutes,
     ...workflowRoutes,
-    ...workflowControlRoutes,
     ...chatRoutes,
     ...chatMessageRoutes,
     ...chatEventRoutes,
     ...chatRedactionRoutes,
     ...blobRoutes,
     ...queueRoutes,
-    ...queueConsumerRoutes,
     ...sessionRoutes,
     ...eventRoutes,
     ...searchRoutes,

@@ -1,21 +1,42 @@
 import { z } from 'zod';
 import { invalid } from '../../../base/errors.ts';
-import type { QueueEvent } from '../../../queue/events/queue.ts';
+import type { Queue, QueueEvent } from '../../../queue/events/queue.ts';
+import type { Store } from '../../../store/store.ts';
+import { ANSWER_BYTES } from '../../calls/check-args.ts';
 import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import {
-  EXAMPLE_EVENT,
-  PAGE_BYTES,
-  eventJson,
-  newEvent,
-  openQueue,
-  queueParams,
-} from './queue-schemas.ts';
 import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
 
-const params = queueParams;
+const params = z.strictObject({ name: z.string() });
+/** Ids of events are numbers: a queue that got one every microsecond would take 285 years to run out of them. */
+const eventJson = z
+  .strictObject({
+    id: z.int().min(1),
+    created_at: z.string(),
+    source: z.string(),
+    type: z.string(),
+    subtype: z.string().nullable(),
+    content: z.string(),
+  })
+  .describe('An event of a queue');
+const newEvent = z.strictObject({
+  source: z.string(),
+  type: z.enum(['message', 'record']),
+  subtype: z.string().nullable().optional(),
+  content: z.string(),
+});
+const EXAMPLE_EVENT = {
+  id: 42,
+  created_at: '2026-03-18T10:30:00.123Z',
+  source: 'internal:dm:default:warden',
+  type: 'message',
+  subtype: null,
+  content: 'hello',
+};
+/** The bytes of events that one answer holds; the next answer begins after its last event. */
+const PAGE_BYTES = ANSWER_BYTES;
 const summary = z.strictObject({
   name: z.string(),
   event_count: z.int(),
@@ -24,6 +45,27 @@ const summary = z.strictObject({
 });
 const filter = z.string().optional().describe(`Such as type = 'message'`);
 const body = z.union([newEvent, z.strictObject({ events: z.array(newEvent) })]);
+const ofConsumer = params.extend({ consumer: z.string() });
+const row = z.strictObject({
+  consumer_id: z.string(),
+  handler_cmd: z.string(),
+  filter: z.string().nullable(),
+});
+const EXAMPLE_ROW = {
+  consumer_id: 'worker-1',
+  handler_cmd: './work.sh',
+  filter: "type = 'message'",
+};
+const progress = z.strictObject({
+  consumer_id: z.string(),
+  last_acked_id: z.int(),
+  updated_at: z.string().nullable(),
+  lag: z.int().nullable(),
+  state: z.enum(['idle', 'running', 'failed']),
+  handler: z.strictObject({ pid: z.int(), since: z.string() }).optional(),
+  failures: z.int(),
+  last_error: z.string().nullable(),
+});
 
 export const queueRoutes: readonly Route[] = [
   defineRoute({
@@ -112,6 +154,100 @@ export const queueRoutes: readonly Route[] = [
       return eventReply(reopened(open, request), request);
     },
   }),
+  defineRoute({
+    method: 'get',
+    path: '/v1/queues/:name',
+    name: 'queueInfo',
+    summary: 'The number of events, the consumers, and how far each one is',
+    params,
+    answer: {
+      what: 'The queue',
+      json: z.strictObject({
+        thread: z.string(),
+        event_count: z.int(),
+        last_event_id: z.int(),
+        subscriptions: z.array(row),
+        progress: z.array(progress),
+      }),
+      example: {
+        thread: '/data/queues/inbox',
+        event_count: 42,
+        last_event_id: 42,
+        subscriptions: [EXAMPLE_ROW],
+        progress: [],
+      },
+    },
+    give: async ({ params: { name }, store }) => (await openQueue(store, name)).info(),
+  }),
+  defineRoute({
+    method: 'put',
+    path: '/v1/queues/:name/consumers/:consumer',
+    name: 'subscribeConsumer',
+    summary: 'Register a consumer. Its handler is a command that the server runs',
+    needs: 'handlers',
+    params: ofConsumer,
+    body: {
+      json: z.strictObject({ handler: z.string(), filter: z.string().nullable().optional() }),
+      example: { handler: './work.sh', filter: "type = 'message'" },
+    },
+    answer: { status: 201, what: 'The subscription', json: row, example: EXAMPLE_ROW },
+    give: async ({ params: { name, consumer }, body, store }) =>
+      (await openQueue(store, name)).subscribe({ consumer, ...body }),
+  }),
+  defineRoute({
+    method: 'delete',
+    path: '/v1/queues/:name/consumers/:consumer',
+    name: 'unsubscribeConsumer',
+    summary: 'Remove a consumer; its progress stays',
+    needs: 'admin',
+    params: ofConsumer,
+    answer: { status: 204, what: 'It is gone' },
+    give: async ({ params: { name, consumer }, store }) =>
+      (await openQueue(store, name)).unsubscribe(consumer),
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/v1/queues/:name/consumers/:consumer/pop',
+    name: 'popEvents',
+    summary: 'Acknowledge the events that were handled, and get the next ones',
+    params: ofConsumer,
+    body: {
+      json: z.strictObject({
+        last_event_id: z.int().min(0),
+        limit: z.int().min(1).optional(),
+        fence: z.int().min(1).optional(),
+      }),
+      example: { last_event_id: 41, limit: 10 },
+    },
+    answer: {
+      what: 'Events for this consumer, oldest first',
+      json: z.strictObject({ events: z.array(eventJson) }),
+      example: { events: [EXAMPLE_EVENT] },
+    },
+    async give({ params: { name, consumer }, body, store }) {
+      const { last_event_id: lastEventId, ...options } = body;
+      const queue = await openQueue(store, name);
+      return {
+        events: await queue.pop(consumer, { lastEventId, maxBytes: PAGE_BYTES, ...options }),
+      };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/v1/queues/:name/dispatch',
+    name: 'dispatchQueue',
+    summary: 'Start the handlers that have events to handle, as a push does',
+    params,
+    answer: {
+      what: 'Who was started, and who was not and why',
+      json: z.strictObject({
+        started: z.array(z.string()),
+        skipped: z.array(z.strictObject({ consumer: z.string(), reason: z.string() })),
+      }),
+      example: { started: ['worker-1'], skipped: [] },
+    },
+    give: async ({ params: { name }, store }) => (await openQueue(store, name)).dispatch(),
+  }),
 ];
 
 async function* toSent(
@@ -124,4 +260,9 @@ function toEventId(text: string | undefined): number {
   if (text === undefined) return 0;
   if (!/^\d{1,15}$/.test(text)) throw invalid('after', 'must be the id of an event');
   return Number(text);
+}
+
+/** Opens a queue that exists. */
+function openQueue({ queues }: Store, name: string): Promise<Queue> {
+  return queues.open(name, { create: false });
 }
