@@ -209,15 +209,8 @@ export function parsePort(text: string): number {
 }
 
 /** The facts that the person who started a server needs. */
-export interface ServerFacts {
+interface ServerFacts extends Omit<RunningServer, 'close'> {
   readonly version: string;
-  readonly store: string;
-  readonly http: string;
-  readonly tcp: string;
-  readonly cxdb?: string;
-  /** A description of the callers that the server lets in. */
-  readonly access: string;
-  readonly tokensNeeded: boolean;
   /** The words that call this program in a shell. */
   readonly program: string;
   /** The store has a sample to look at. */
