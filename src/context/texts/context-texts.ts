@@ -26,7 +26,9 @@ import { TurnMark } from './turn-mark.ts';
 // again; an open one is read when it is sealed.
 
 const PAGE_TURNS = 256;
-const PAGE_BYTES = 4_194_304;
+/** Payloads of so many turns, and so many bytes, are in memory at the same time. */
+const SLICE_TURNS = 64;
+const SLICE_BYTES = 4_194_304;
 /** A larger payload is read when it is plain text, and then its beginning. */
 const PAYLOAD_BYTES_MAX = 16_777_216;
 
@@ -130,15 +132,14 @@ async function* readTurns(engine: Engine, mark: TurnMark, tips: Tips): AsyncGene
   }
   while (mark.turn < tips.turn) {
     const ids = numbers(mark.turn, tips.turn, PAGE_TURNS) as TurnId[];
-    const rows = cutBySize(await getTurns(engine, ids));
-    for (const row of rows.taken) if (isOpen(row)) mark.open.add(row.id);
-    const texts = await readTexts(
-      engine,
-      rows.taken.filter((row) => !isOpen(row)),
-      'once',
-    );
-    mark.turn = rows.isCut ? (rows.taken.at(-1)?.id ?? tips.turn) : (ids.at(-1) ?? tips.turn);
-    yield mark.page(texts, tips);
+    for (const { rows, isLast } of inSlices(await getTurns(engine, ids))) {
+      for (const row of rows) if (isOpen(row)) mark.open.add(row.id);
+      const closed = rows.filter((row) => !isOpen(row));
+      const texts = await readTexts(engine, closed, 'once');
+      // Behind the last there may be turns that are gone.
+      mark.turn = (isLast ? ids : rows.map(({ id }) => id)).at(-1) ?? tips.turn;
+      yield mark.page(texts, tips);
+    }
   }
 }
 
@@ -162,14 +163,20 @@ function numbers(after: bigint, last: bigint, most: number): bigint[] {
   return Array.from({ length: count }, (_, at) => after + BigInt(at) + 1n);
 }
 
-/** Payloads of one page are in memory at the same time. */
-function cutBySize(rows: readonly TurnRow[]): { taken: readonly TurnRow[]; isCut: boolean } {
+function* inSlices(
+  rows: readonly TurnRow[],
+): Generator<{ rows: readonly TurnRow[]; isLast: boolean }> {
+  let first = 0;
   let bytes = 0;
-  const end = rows.findIndex(
-    (row) => (bytes += Math.min(row.size, PAYLOAD_BYTES_MAX)) > PAGE_BYTES,
-  );
-  if (end === -1) return { taken: rows, isCut: false };
-  return { taken: rows.slice(0, end + 1), isCut: true };
+  for (const [at, { size }] of rows.entries()) {
+    bytes += Math.min(size, PAYLOAD_BYTES_MAX);
+    if (at + 1 - first < SLICE_TURNS && bytes < SLICE_BYTES) continue;
+    if (at + 1 === rows.length) break;
+    yield { rows: rows.slice(first, at + 1), isLast: false };
+    first = at + 1;
+    bytes = 0;
+  }
+  yield { rows: rows.slice(first), isLast: true };
 }
 
 /** The index reads every payload `once`: it must not push out what is read again. */
@@ -262,7 +269,7 @@ function saidAt(value: unknown): number | undefined {
 
 async function readBeginning(engine: Engine, payload: Hash): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of engine.readBlob(payload, 0, PAGE_BYTES)) pieces.push(piece);
+  for await (const piece of engine.readBlob(payload, 0, SLICE_BYTES)) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 

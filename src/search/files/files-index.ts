@@ -27,7 +27,7 @@ const EMPTY: Picks = {
   documents: 0,
 };
 /** Small pages live for a moment: of large ones, the process kept 80 MB. The writer puts them together again. */
-const PAGE_CHARS = 262_144;
+const PAGE_CHARS = 65_536;
 /** Marks that are kept in memory. */
 const MARKS_MAX = 1000;
 

@@ -1,34 +1,59 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
-import { Database } from '../../base/sqlite.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { Database, firstColumn } from '../../base/sqlite.ts';
+import { freshFolder } from '../../testing/fresh-folder.ts';
 import type { IndexChange } from '../contract/search-index.ts';
 import { WriteDesk } from './write-desk.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quipu-write-desk-'));
-afterEach(() => rmSync(folder, { recursive: true }));
-
-it('cuts off the file what is free when it closes', () => {
-  const path = join(folder, 'search.db');
-  const said = { thread: '1', depth: 1, at: 0, type: 'note', kind: 'context', tools: [] };
-  const changes = Array.from({ length: 2000 }, (_, at): IndexChange => {
-    return { put: { ...said, ref: `ref-${at}`, texts: [`word ${at}`] } };
-  });
-  const desk = new WriteDesk(path);
-  const page = { source: 'context', marks: [], progress: { done: 0, total: 0 }, isLast: true };
-  desk.apply({ ...page, changes });
-  desk.apply({ ...page, changes: [{ removeThread: '1' }] });
-  const before = read(path, 'freelist_count');
-  desk.close();
-  expect(before).toBeGreaterThan(20);
-  expect(read(path, 'freelist_count')).toBe(0);
+let path = '';
+beforeEach(() => {
+  path = join(freshFolder(), 'search.db');
 });
 
-function read(path: string, pragma: string): number {
+const page = { source: 'context', marks: [], progress: { done: 0, total: 0 }, isLast: true };
+
+function puts(from: number, to: number): IndexChange[] {
+  const said = { thread: '1', depth: 1, at: 0, type: 'note', kind: 'context', tools: [] };
+  return Array.from({ length: to - from }, (_, at): IndexChange => {
+    return { put: { ...said, ref: `ref-${from + at}`, texts: [`word ${from + at}`] } };
+  });
+}
+
+it('goes on in another part when one is full, and removes from both', () => {
+  const desk = new WriteDesk(path);
+  const [full, more] = [32_768, 32_868];
+  for (let from = 0; from < full; from += 8192) {
+    desk.apply({ ...page, changes: puts(from, from + 8192) });
+  }
+  desk.apply({ ...page, changes: puts(full, more) });
+  const gone = [5, full + 5].map((nth): IndexChange => {
+    return { remove: { thread: '1', ref: `ref-${nth}` } };
+  });
+  expect(desk.apply({ ...page, changes: gone })).toBe(2);
+  desk.purge();
+  desk.close();
+  expect([count('text_1'), count('text_2')]).toEqual([full - 1, more - full - 1]);
+});
+
+it('cuts off the file what is free when it closes', () => {
+  const desk = new WriteDesk(path);
+  desk.apply({ ...page, changes: puts(0, 2000) });
+  desk.apply({ ...page, changes: [{ removeThread: '1' }] });
+  const before = read((db) => db.pragma('freelist_count'));
+  desk.close();
+  expect(before).toBeGreaterThan(20);
+  expect(read((db) => db.pragma('freelist_count'))).toBe(0);
+});
+
+function count(part: string): number {
+  const sql = `SELECT count(*) FROM ${part} WHERE ${part} MATCH 'word'`;
+  return read((db) => firstColumn(db.prepare(sql).get()));
+}
+
+function read(what: (db: Database) => unknown): number {
   const db = new Database(path);
   try {
-    return Number(db.pragma(pragma));
+    return Number(what(db));
   } finally {
     db.close();
   }

@@ -23,7 +23,7 @@ const PART_DOCS = 32_768;
 const PART_CHARS = 48 * 1024 * 1024;
 
 /** A transaction ends after this many characters, or this many changes. */
-const GROUP_CHARS = 4 * 1024 * 1024;
+const GROUP_CHARS = 2 * 1024 * 1024;
 const GROUP_CHANGES = 8192;
 
 /** The share of free pages that the file may keep. */
@@ -38,8 +38,9 @@ interface DocRow {
 }
 
 export class WriteDesk {
-  readonly #db: Database;
-  readonly #statements: Statements;
+  readonly #path: string;
+  #db: Database;
+  #statements: Statements;
   readonly #names = new Map<string, number>();
   #parts: PartRow[];
   #next = 1;
@@ -51,6 +52,7 @@ export class WriteDesk {
   #group = { chars: 0, changes: 0 };
 
   constructor(path: string) {
+    this.#path = path;
     this.#db = openForWriting(path);
     this.#statements = new Statements(this.#db);
     this.#parts = [];
@@ -267,7 +269,17 @@ export class WriteDesk {
       rewritePart(this.#db, newest.id);
       this.#statements.get('UPDATE parts SET sealed = 1, dirty = 0 WHERE id = ?').run(newest.id);
     });
+    this.#renew();
     this.#parts = listParts(this.#db);
+  }
+
+  /** FTS5 keeps the table of words of each part that a connection wrote to: a megabyte for each. */
+  #renew(): void {
+    const db = openForWriting(this.#path);
+    this.#db.close();
+    this.#db = db;
+    this.#statements = new Statements(db);
+    this.#insert = undefined;
   }
 
   #removeDoc(source: string, { thread, ref }: { thread: string; ref: string }): void {

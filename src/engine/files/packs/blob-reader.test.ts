@@ -48,6 +48,23 @@ describe('many blobs at once', () => {
     await engine.close();
   });
 
+  it('are those of now, when they lie behind the ones that were read before', async () => {
+    const { open } = store();
+    const writer = await open();
+    for (const text of texts) await writer.putBlob({ chunks: Readable.from([text]) });
+    await writer.close();
+    const engine = await open();
+    const first = await engine.viewBlobs?.(hashes.slice(0, 5));
+    expect(first?.every((bytes) => bytes !== undefined)).toBe(true);
+    await engine.upkeep.eraseBlob(hashes[8]!);
+    const next = [...hashes.slice(5, 10), hashes[20]!, hashes[5]!];
+    const views = await engine.viewBlobs?.(next);
+    expect(views?.map((bytes) => bytes && hashBytes(bytes))).toEqual(
+      next.map((hash, nth) => (nth === 3 ? undefined : hash)),
+    );
+    await engine.close();
+  });
+
   it('leave out what is missing, damaged or large, and nothing else', async () => {
     const { io, open } = store();
     const large = randomBytes(300_000);

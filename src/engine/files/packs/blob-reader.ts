@@ -11,9 +11,10 @@ import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import type { StateWriter } from '../truth/state.ts';
-import { packFile } from './pack-file.ts';
+import { packFile, scanPack } from './pack-file.ts';
 
 const FORGET_STEP = 4096;
+const NO_BYTES = new Uint8Array();
 
 /** Records that lie in so many bytes are read together: as much as a read does without waiting. */
 const STRETCH_BYTES = 64 * 1024;
@@ -21,17 +22,13 @@ const STRETCH_BYTES = 64 * 1024;
 /** Finds a record; undefined when the store does not have the blob. */
 type FindBlob = (hash: Hash, use?: BlobUse) => BlobPlace | undefined;
 
-/** A record that is wanted, and its number among those that were asked for. */
-interface WantedRecord {
-  readonly place: BlobPlace;
-  readonly nth: number;
-}
-
 /** Reads blobs by hash. Every byte from the disk is checked against the requested hash. */
 export class BlobReader {
   readonly #files: StoreFiles;
   readonly #find: FindBlob;
   readonly #cache: LruCache<Hash, Uint8Array>;
+  /** Where the blobs of the last `viewMany` end. */
+  #next: Pick<BlobPlace, 'pack' | 'offset'> = { pack: 0, offset: 0 };
 
   constructor(files: StoreFiles, find: FindBlob, cacheBytes: number) {
     this.#files = files;
@@ -98,24 +95,59 @@ export class BlobReader {
 
   /** Like `view` for many blobs, each read once. Undefined for a blob that `view` must be asked for. */
   async viewMany(hashes: readonly Hash[]): Promise<(Uint8Array | undefined)[]> {
-    const found = hashes.map((hash) => this.peek(hash));
-    const wanted: WantedRecord[] = [];
-    for (const [nth, hash] of hashes.entries()) {
-      const place = found[nth] === undefined ? this.#find(hash, 'once') : undefined;
-      if (place !== undefined && place.codec !== BlobCodec.chunks) wanted.push({ place, nth });
+    const found = new Map<Hash, Uint8Array | undefined>();
+    for (const hash of hashes) found.set(hash, this.peek(hash));
+    await this.#takeNext(found);
+    const places = [...found].flatMap(([hash, bytes]) =>
+      bytes === undefined ? (this.#find(hash, 'once') ?? []) : [],
+    );
+    await this.#takeAt(places, found);
+    return hashes.map((hash) => found.get(hash));
+  }
+
+  /**
+   * Takes the blobs that lie behind those of the call before: whoever reads everything asks in the order in which it was
+   * written. To look each of them up would read the whole index, too, and push out of memory what others need of it.
+   */
+  async #takeNext(found: Map<Hash, Uint8Array | undefined>): Promise<void> {
+    const { pack, offset } = this.#next;
+    if (offset === 0) return;
+    const bytes = (await this.#readQuietly(pack, offset, offset + STRETCH_BYTES)) ?? NO_BYTES;
+    const wanted = new Set(found.keys());
+    for (const item of scanPack(bytes, offset)) {
+      if (item.kind !== 'blob' || !wanted.delete(item.hash)) continue;
+      this.#next = { pack, offset: item.offset + item.bytes };
+      const isNew = found.get(item.hash) === undefined && item.codec !== BlobCodec.chunks;
+      if (isNew) found.set(item.hash, rawOf(item.stored, item));
+      if (wanted.size === 0) return;
     }
-    wanted.sort((a, b) => a.place.pack - b.place.pack || a.place.offset - b.place.offset);
-    for (const { begin, end, records } of stretchesOf(wanted)) {
-      const pack = packFile(records[0]?.place.pack ?? 0);
-      const bytes = await this.#files.read(pack, begin, end - begin).catch(() => undefined);
+  }
+
+  /** Takes blobs from where the index has them. Those that lie near each other are read together. */
+  async #takeAt(
+    places: readonly BlobPlace[],
+    found: Map<Hash, Uint8Array | undefined>,
+  ): Promise<void> {
+    const last = places.at(-1);
+    const records = places
+      .filter(({ codec }) => codec !== BlobCodec.chunks)
+      .sort((a, b) => a.pack - b.pack || a.offset - b.offset);
+    for (const { pack, begin, end, some } of stretchesOf(records)) {
+      const bytes = await this.#readQuietly(pack, begin, end);
       if (bytes === undefined) continue;
-      for (const { place, nth } of records) {
+      for (const place of some) {
         const at = place.offset - begin;
         const stored = storedIn(bytes.subarray(at, at + recordBytes(place)), place);
-        found[nth] = stored && rawOf(stored, place);
+        found.set(place.hash, stored && rawOf(stored, place));
       }
     }
-    return found;
+    if (last !== undefined)
+      this.#next = { pack: last.pack, offset: last.offset + recordBytes(last) };
+  }
+
+  /** Undefined when the file cannot be read: whoever reads a blob of it alone is told why. */
+  #readQuietly(pack: number, begin: number, end: number): Promise<Uint8Array | undefined> {
+    return this.#files.read(packFile(pack), begin, end - begin).catch(() => undefined);
   }
 
   async #join(place: BlobPlace): Promise<Uint8Array> {
@@ -218,26 +250,20 @@ function recordBytes({ storedLength }: BlobPlace): number {
   return BLOB_OVERHEAD_BYTES + storedLength;
 }
 
-/** Cuts records, by pack and offset, into stretches of a pack that are read in one go. */
+/** Cuts records, which are sorted by pack and offset, into stretches that are read in one go. */
 function* stretchesOf(
-  wanted: readonly WantedRecord[],
-): Generator<{ begin: number; end: number; records: readonly WantedRecord[] }> {
-  let records: WantedRecord[] = [];
-  let begin = 0;
-  let end = 0;
-  for (const record of wanted) {
-    const { pack, offset } = record.place;
-    const recordEnd = offset + recordBytes(record.place);
-    const isNear = records[0]?.place.pack === pack && recordEnd - begin <= STRETCH_BYTES;
-    if (!isNear) {
-      if (records.length > 0) yield { begin, end, records };
-      records = [];
-      begin = offset;
-    }
-    records.push(record);
-    end = recordEnd;
+  records: readonly BlobPlace[],
+): Generator<{ pack: number; begin: number; end: number; some: readonly BlobPlace[] }> {
+  for (let from = 0, to = 1; to <= records.length; to += 1) {
+    const [first, last, next] = [records[from], records[to - 1], records[to]];
+    if (first === undefined || last === undefined) return;
+    const isNear =
+      next?.pack === first.pack && next.offset + recordBytes(next) - first.offset <= STRETCH_BYTES;
+    if (isNear) continue;
+    const end = last.offset + recordBytes(last);
+    yield { pack: first.pack, begin: first.offset, end, some: records.slice(from, to) };
+    from = to;
   }
-  if (records.length > 0) yield { begin, end, records };
 }
 
 /** The stored bytes of a record; undefined when the bytes are not the record that the place names. */
@@ -253,7 +279,7 @@ function storedIn(bytes: Uint8Array, place: BlobPlace): Uint8Array | undefined {
 /** The bytes of a blob, checked against its hash, and in `into` if that is given. */
 function rawOf(
   stored: Uint8Array,
-  { codec, rawLength, hash }: BlobPlace,
+  { codec, rawLength, hash }: Pick<BlobPlace, 'codec' | 'rawLength' | 'hash'>,
   into?: Uint8Array,
 ): Uint8Array | undefined {
   try {
