@@ -3,6 +3,7 @@ import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
 import { isQuipuError } from '../base/errors.ts';
+import { eachPage } from '../base/each-page.ts';
 
 // What the adapters share. The threads of a framework are contexts with names of several parts, such as
 // `langgraph/<thread>/<namespace>/0`. A slash in a part is escaped, so no part can reach into another thread.
@@ -22,18 +23,13 @@ export async function contextsUnder(
   ...parts: readonly string[]
 ): Promise<(Context & { readonly name: string })[]> {
   const found = new Map<bigint, Context & { readonly name: string }>();
-  let cursor: string | undefined;
-  do {
-    const page = await store.contexts.list({
-      namePrefix: `${joinName(...parts)}/`,
-      limit: 1000,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const context of page.items) {
+  const query = { namePrefix: `${joinName(...parts)}/`, limit: 1000 };
+  const pages = eachPage((after) => store.contexts.list({ ...query, ...after }));
+  for await (const { items } of pages) {
+    for (const context of items) {
       if (context.name !== undefined) found.set(context.id, { ...context, name: context.name });
     }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  }
   return [...found.values()].toSorted((a, b) => Number(a.id - b.id));
 }
 

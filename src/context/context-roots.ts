@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { ContextRow } from '../engine/rows.ts';
 import { HEAD_MOVES_PREFIX, decodeHeadMoves } from '../format/head-moves.ts';
+import { eachPage } from '../base/each-page.ts';
 
 const PAGE_CONTEXTS = 1000;
 
@@ -17,13 +18,10 @@ export function contextRoots(engine: Engine, clock: () => number = Date.now): Ro
   return {
     kind: 'contexts',
     async *roots() {
-      let cursor: string | undefined;
-      do {
-        const query = { limit: PAGE_CONTEXTS, ...(cursor !== undefined && { cursor }) };
-        const page = await engine.listContexts(query);
-        for (const row of page.rows) yield* rootsOf(engine, row);
-        cursor = page.cursor;
-      } while (cursor !== undefined);
+      const limit = PAGE_CONTEXTS;
+      for await (const { rows } of eachPage((after) => engine.listContexts({ limit, ...after }))) {
+        for (const row of rows) yield* rootsOf(engine, row);
+      }
       // After the contexts: a head that is moved meanwhile was listed there, or is among those that were left.
       yield* leftHeads(engine, clock() - LEFT_HEADS_MS);
     },

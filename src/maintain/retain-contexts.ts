@@ -3,6 +3,7 @@ import { isQuipuError } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ContextRow } from '../engine/rows.ts';
 import { TurnBits } from './marks.ts';
+import { eachPage } from '../base/each-page.ts';
 
 const PAGE_CONTEXTS = 1000;
 const PAGE_TURNS = 1000;
@@ -55,16 +56,9 @@ async function listRows(
   label: string | undefined,
 ): Promise<Map<ContextId, ContextRow>> {
   const rows = new Map<ContextId, ContextRow>();
-  let cursor: string | undefined;
-  do {
-    const page = await engine.listContexts({
-      limit: PAGE_CONTEXTS,
-      ...(label !== undefined && { label }),
-      ...(cursor !== undefined && { cursor }),
-    });
-    for (const row of page.rows) rows.set(row.id, row);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  const query = { limit: PAGE_CONTEXTS, ...(label !== undefined && { label }) };
+  const pages = eachPage((after) => engine.listContexts({ ...query, ...after }));
+  for await (const page of pages) for (const row of page.rows) rows.set(row.id, row);
   return rows;
 }
 

@@ -4,6 +4,7 @@ import type { Context } from '../../context/context.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Store } from '../../store/store.ts';
 import { ChatLines, lastWords } from './describe-thread.ts';
+import { eachPage } from '../../base/each-page.ts';
 
 // Everything in the store in one list, newest first: contexts, chats, workflow threads, sessions and queues. Contexts
 // come in this order from the engine, page by page. The other kinds are listed by id, so all of them are read, and the
@@ -133,14 +134,13 @@ export class RecentThreads {
     const found: ThreadSummary[] = [];
     // Contexts of the same millisecond as the last item may stand on either side of it.
     const until = after === undefined ? {} : { updated: { until: after.updatedAt + 1 } };
-    for (let cursor: string | undefined, more = true; more && found.length < limit;) {
-      const page = await this.#store.contexts.list({ ...until, limit, ...(cursor && { cursor }) });
-      for (const context of page.items) {
+    const { contexts } = this.#store;
+    for await (const { items } of eachPage((at) => contexts.list({ ...until, limit, ...at }))) {
+      for (const context of items) {
         const item = ofContext(context);
         if (after === undefined || compare(after, item) < 0) found.push(item);
       }
-      ({ cursor } = page);
-      more = cursor !== undefined;
+      if (found.length >= limit) break;
     }
     return found.slice(0, limit);
   }
@@ -267,12 +267,9 @@ async function readNewest<T>(
   toSummary: (item: T) => ThreadSummary,
 ): Promise<ThreadSummary[]> {
   let newest: ThreadSummary[] = [];
-  for (let cursor: string | undefined, more = true; more;) {
-    const page = await list({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
-    newest.push(...page.items.map(toSummary));
+  for await (const { items } of eachPage((after) => list({ limit: PAGE, ...after }))) {
+    newest.push(...items.map(toSummary));
     if (newest.length > 2 * KEPT_MAX) newest = newest.sort(compare).slice(0, KEPT_MAX);
-    ({ cursor } = page);
-    more = cursor !== undefined;
     // Reads from memory leave no room for others.
     await setImmediate();
   }

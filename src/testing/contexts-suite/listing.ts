@@ -5,6 +5,7 @@ import type { Contexts, ListOptions } from '../../context/contexts.ts';
 import { failure, present } from '../engine-suite/fixture.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { openStore } from './fixture.ts';
+import { eachPage } from '../../base/each-page.ts';
 
 export function listingSuite(target: ContextsTarget): void {
   describe('listing contexts', () => {
@@ -166,18 +167,11 @@ function describePages(target: ContextsTarget): void {
     ];
     for (const [query, total] of queries) {
       const seen: Context[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await contexts.list({
-          ...query,
-          limit: 2,
-          count: true,
-          ...(cursor !== undefined && { cursor }),
-        });
+      const options = { ...query, limit: 2, count: true };
+      for await (const page of eachPage((after) => contexts.list({ ...options, ...after }))) {
         expect(page.total).toBe(total);
         seen.push(...page.items);
-        cursor = page.cursor;
-      } while (cursor !== undefined);
+      }
       expect(seen.map(({ id }) => id)).toEqual(
         seen
           .toSorted((a, b) => b.updatedAt - a.updatedAt || Number(b.id - a.id))
@@ -193,13 +187,11 @@ function describePages(target: ContextsTarget): void {
     const { contexts } = await openStore(target);
     for (let n = 0; n < 6; n += 1) await contexts.create({ meta: { env: 'prod' } });
     const query = { meta: { env: 'prod' }, limit: 2 };
-    const first = await contexts.list(query);
-    const seen = new Set(first.items.map(({ id }) => id));
-    await contexts.append(1, { type: 't', payload: 1 });
-    for (let cursor = first.cursor; cursor !== undefined;) {
-      const page = await contexts.list({ ...query, cursor });
-      for (const { id } of page.items) seen.add(id);
-      cursor = page.cursor;
+    const seen = new Set<bigint>();
+    for await (const { items } of eachPage((after) => contexts.list({ ...query, ...after }))) {
+      // Once, after the first page.
+      if (seen.size === 0) await contexts.append(1, { type: 't', payload: 1 });
+      for (const { id } of items) seen.add(id);
     }
     expect([...seen].toSorted((a, b) => Number(a - b))).toEqual([1n, 2n, 3n, 4n, 5n, 6n]);
   });

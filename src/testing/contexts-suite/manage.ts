@@ -4,7 +4,8 @@ import type { Context } from '../../context/context.ts';
 import type { Contexts, ListOptions } from '../../context/contexts.ts';
 import { failure, present } from '../engine-suite/fixture.ts';
 import type { ContextsTarget } from './contexts-target.ts';
-import { openStore, openWith, payloadsOf } from './fixture.ts';
+import { collect, openStore, openWith, payloadsOf } from './fixture.ts';
+import { eachPage } from '../../base/each-page.ts';
 
 const NO_CONTEXT = toContextId(99);
 
@@ -80,14 +81,8 @@ function describeCreation(target: ContextsTarget): void {
 
 function describeListing(target: ContextsTarget): void {
   async function listAll(contexts: Contexts, options: ListOptions): Promise<Context[]> {
-    const all: Context[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await contexts.list({ ...options, ...(cursor !== undefined && { cursor }) });
-      all.push(...page.items);
-      cursor = page.cursor;
-    } while (cursor !== undefined);
-    return all;
+    const pages = await collect(eachPage((after) => contexts.list({ ...options, ...after })));
+    return pages.flatMap(({ items }) => items);
   }
 
   it('lists by recency, label and kind, in pages', async () => {

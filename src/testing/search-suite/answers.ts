@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ask, idsOf, openSearch, say } from './fixture.ts';
 import type { SearchTarget } from './search-target.ts';
+import { eachPage } from '../../base/each-page.ts';
 
 export function answersSuite(target: SearchTarget): void {
   describe(`answers on ${target.name}`, () => {
@@ -45,14 +46,13 @@ export function answersSuite(target: SearchTarget): void {
       );
       for (const order of ['best', 'newest'] as const) {
         const seen: string[] = [];
-        let cursor: string | undefined;
-        do {
-          const page = await ask(store, 'page', { order, limit: 4, ...(cursor && { cursor }) });
-          expect(page.hits.length).toBeLessThanOrEqual(4);
-          seen.push(...page.hits.map(({ id }) => id));
-          cursor = page.cursor;
+        const options = { order, limit: 4 };
+        const pages = eachPage((after) => ask(store, 'page', { ...options, ...after }));
+        for await (const { hits } of pages) {
+          expect(hits.length).toBeLessThanOrEqual(4);
+          seen.push(...hits.map(({ id }) => id));
           await store.contexts.append(BigInt(context), { type: 'late', payload: 'a late page' });
-        } while (cursor !== undefined);
+        }
         const known = seen.filter((id) => turns.includes(id));
         expect(new Set(known).size).toBe(known.length);
         expect(known.toSorted()).toEqual(turns.toSorted());

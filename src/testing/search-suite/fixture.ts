@@ -2,6 +2,8 @@ import { expect, onTestFinished } from 'vitest';
 import type { SearchAnswer, SearchOptions } from '../../search/contract/search.ts';
 import type { Store } from '../../store/store.ts';
 import type { SearchOpening, SearchTarget } from './search-target.ts';
+import { eachPage } from '../../base/each-page.ts';
+import { collect } from '../contexts-suite/fixture.ts';
 
 /** Long enough on any machine: the suite is about what is found, and not about how soon. */
 const WAIT_MS = 60_000;
@@ -29,14 +31,8 @@ export async function idsOf(
   query: string,
   options: SearchOptions = {},
 ): Promise<string[]> {
-  const ids: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await ask(store, query, { ...options, ...(cursor !== undefined && { cursor }) });
-    ids.push(...page.hits.map(({ id }) => id));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return ids;
+  const pages = await collect(eachPage((after) => ask(store, query, { ...options, ...after })));
+  return pages.flatMap(({ hits }) => hits.map(({ id }) => id));
 }
 
 export interface Said {

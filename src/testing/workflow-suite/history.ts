@@ -4,6 +4,8 @@ import type { Store } from '../../store/store.ts';
 import type { ListThreads, Workflows } from '../../workflow/threads/workflows.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
+import { eachPage } from '../../base/each-page.ts';
+import { collect } from '../contexts-suite/fixture.ts';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 10, 15, 20);
@@ -11,16 +13,10 @@ const BUNDLES = ['c', 'a', 'b'].map((digit) => toHash(digit.repeat(64)));
 
 /** Lists finished threads in pages of `limit`. */
 async function listAll(workflows: Workflows, query: ListThreads, limit: number): Promise<string[]> {
-  const ids: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const more = cursor === undefined ? {} : { cursor };
-    const page = await workflows.list({ state: 'completed', ...query, limit, ...more });
-    expect(page.items.length).toBeLessThanOrEqual(limit);
-    ids.push(...page.items.map(({ id }) => id));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return ids;
+  const given = { state: 'completed', ...query, limit } as const;
+  const pages = await collect(eachPage((after) => workflows.list({ ...given, ...after })));
+  for (const { items } of pages) expect(items.length).toBeLessThanOrEqual(limit);
+  return pages.flatMap(({ items }) => items.map(({ id }) => id));
 }
 
 /** Needs no more of a target than a fresh store, so that it also runs through a client. */

@@ -8,6 +8,7 @@ import { failure } from '../engine-suite/fixture.ts';
 import { blobHashes, countBlobs } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { BUNDLE, openWorkflows } from './fixture.ts';
+import { eachPage } from '../../base/each-page.ts';
 
 async function chain(workflows: Workflows, steps: number): Promise<{ id: string; hashes: Hash[] }> {
   const { id } = await workflows.start({
@@ -273,17 +274,11 @@ export function threadsSuite(target: StoreTarget): void {
       for (let n = 0; n < 7; n += 1) ids.push((await chain(workflows, 1)).id);
       for (const id of ids.slice(0, 4)) await workflows.end(id);
       const seen: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await workflows.list({
-          state: 'all',
-          limit: 2,
-          ...(cursor !== undefined && { cursor }),
-        });
-        expect(page.items.length).toBeLessThanOrEqual(2);
-        seen.push(...page.items.map(({ id }) => id));
-        cursor = page.cursor;
-      } while (cursor !== undefined);
+      const query = { state: 'all', limit: 2 } as const;
+      for await (const { items } of eachPage((after) => workflows.list({ ...query, ...after }))) {
+        expect(items.length).toBeLessThanOrEqual(2);
+        seen.push(...items.map(({ id }) => id));
+      }
       expect(seen).toEqual([...ids.slice(4).toReversed(), ...ids.slice(0, 4).toReversed()]);
       await workflows.pause(ids[5]!);
       expect((await workflows.list()).items.map(({ state }) => state)).toContain('paused');
