@@ -8,6 +8,12 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
+/** Seconds that the processor has spent for this process since `before`. */
+export function cpuSecondsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
 /** How long `work` takes, in milliseconds, each time it is done. */
 export async function timeEach(times: number, work: () => Promise<unknown>): Promise<number[]> {
   const taken: number[] = [];

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Quipu } from '../drivers/quipu.ts';
-import { median } from '../figures.ts';
+import { cpuSecondsSince, median } from '../figures.ts';
 import { Payloads } from '../payloads.ts';
 import type { Result, Trial } from './workload.ts';
 
@@ -24,8 +24,7 @@ export async function backup({ folder, size, from = 0, payloadBytes }: Trial): P
   const measure = async (): Promise<{ seconds: number; bytes: number }> => {
     const before = process.cpuUsage();
     const { copiedBytes } = await quipu.store.maintain.backup(copy);
-    const { user, system } = process.cpuUsage(before);
-    return { seconds: (user + system) / 1e6, bytes: copiedBytes };
+    return { seconds: cpuSecondsSince(before), bytes: copiedBytes };
   };
   const measureChanges = async (): Promise<{ seconds: number; bytes: number }> => {
     const taken: number[] = [];

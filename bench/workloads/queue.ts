@@ -6,7 +6,7 @@ import type { NewEvent } from '../../src/queue/events/queue.ts';
 import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { createQueueFolder, SCHEMA } from '../../src/queue/sqlite/open-database.ts';
-import { median } from '../figures.ts';
+import { cpuSecondsSince, median } from '../figures.ts';
 import type { Result, Trial } from './workload.ts';
 
 const CONTENT = 'x'.repeat(150);
@@ -74,12 +74,12 @@ export async function queueBatch({ folder, size }: Trial): Promise<Result> {
   for (let round = 0; round < TIMES; round += 1) {
     const before = process.cpuUsage();
     raw.database.transaction(() => batch.forEach((event) => raw.insert(event)))();
-    const least = secondsSince(before);
+    const least = cpuSecondsSince(before);
     const start = process.cpuUsage();
     const startMs = performance.now();
     await queue.pushBatch(batch);
     wall?.push((performance.now() - startMs) / 1000);
-    const taken = secondsSince(start);
+    const taken = cpuSecondsSince(start);
     inserted?.push(least);
     pushed?.push(taken);
     shares?.push(least / taken);
@@ -91,11 +91,6 @@ export async function queueBatch({ folder, size }: Trial): Promise<Result> {
     wallSeconds: median(wall ?? []),
     share: median(shares ?? []),
   };
-}
-
-function secondsSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1e6;
 }
 
 /** Pops of 100, and dispatches for 100 consumers whose filters match nothing new. */

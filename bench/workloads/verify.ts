@@ -6,7 +6,7 @@ import { hashRaw } from '../../src/base/hash.ts';
 import { BLOB_HEADER_BYTES, BLOB_OVERHEAD_BYTES, BlobCodec } from '../../src/format/blob-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../src/format/file-header.ts';
 import { Quipu } from '../drivers/quipu.ts';
-import { median } from '../figures.ts';
+import { cpuSecondsSince, median } from '../figures.ts';
 import { MIXES } from '../mixes.ts';
 import type { Result, Trial } from './workload.ts';
 
@@ -33,12 +33,12 @@ export async function verify({ folder }: Trial): Promise<Result> {
   for (let i = 0; i < TIMES; i++) {
     const before = process.cpuUsage();
     bytes = await readAndHash(join(folder, 'blobs'));
-    least?.push(secondsSince(before));
+    least?.push(cpuSecondsSince(before));
     const start = process.cpuUsage();
     const startMs = performance.now();
     const { ok } = await quipu.store.maintain.verify();
     wall?.push((performance.now() - startMs) / 1000);
-    taken?.push(secondsSince(start));
+    taken?.push(cpuSecondsSince(start));
     if (!ok) throw new Error('the store is damaged');
   }
   await quipu.close();
@@ -49,11 +49,6 @@ export async function verify({ folder }: Trial): Promise<Result> {
     cpuSeconds: median(taken ?? []),
     seconds: median(wall ?? []),
   };
-}
-
-function secondsSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1e6;
 }
 
 /** The bytes of content that were hashed. */
