@@ -2,7 +2,6 @@ import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
 import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
-import { NO_HASH } from '../../../format/patch-record.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { EngineStats, Tips } from '../../engine.ts';
 import { toHeadRow } from '../../plan/report.ts';
@@ -43,8 +42,6 @@ export interface PatchColumns {
   readonly payload: Uint8Array;
   readonly size: number;
   readonly created_at: number;
-  /** Only the columns for readers include this field. */
-  readonly erased?: boolean;
 }
 
 export interface OverlayColumns extends PatchColumns {
@@ -213,7 +210,11 @@ export function toFsRoots(rows: readonly OverlayColumns[]): FsRootRow[] {
   const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
   return [...newest.values()]
     .toSorted((a, b) => a.seq - b.seq)
-    .map((row) => ({ turn: BigInt(row.turn) as TurnId, root: toShown(row), seq: row.seq }));
+    .map((row) => ({
+      turn: BigInt(row.turn) as TurnId,
+      root: bytesToHash(row.payload),
+      seq: row.seq,
+    }));
 }
 
 export function toPatchRow(columns: PatchColumns): PatchRow {
@@ -222,12 +223,8 @@ export function toPatchRow(columns: PatchColumns): PatchRow {
     turn: BigInt(columns.turn) as TurnId,
     tombstone: columns.tombstone,
     encoding: columns.encoding,
-    payload: toShown(columns),
+    payload: bytesToHash(columns.payload),
     size: columns.size,
     createdAt: columns.created_at,
   };
-}
-
-function toShown({ payload, erased }: PatchColumns): Hash {
-  return erased === true ? NO_HASH : bytesToHash(payload);
 }

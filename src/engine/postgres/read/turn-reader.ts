@@ -4,7 +4,7 @@ import type { Database } from '../../../postgres/database.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { LastTurns, OpenTurnRow } from '../../engine.ts';
 import type { FsRootRow, PatchRow, TurnRow } from '../../rows.ts';
-import { isErased, shownColumns, toTurnRow, turnColumns } from './rows.ts';
+import { PATCH_COLUMNS, shownColumns, shownHash, toTurnRow, turnColumns } from './rows.ts';
 import type { TurnColumns } from './rows.ts';
 import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
@@ -35,7 +35,7 @@ const WALK_BACK: Statement = {
       UNION ALL
       SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
         JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
-    ) SELECT w.*, ${isErased('w.payload')} AS erased FROM walk w ORDER BY w.nth`,
+    ) SELECT ${shownColumns('w')} FROM walk w ORDER BY w.nth`,
 };
 
 /** Picks the one of the three pointers of turn `t` that leads closest to the depth. See `stepTowards` in format/turn-record.ts. */
@@ -174,6 +174,10 @@ const BYTES_MAX = 4 * 1024 * 1024;
 /** The most hashes to remember of the payloads that contexts showed last. */
 const HASHES_MAX = 65_536;
 
+/** The blob of turn `w` is joined as `b`. */
+const MISSING_ERASED =
+  'b.hash IS NULL AND EXISTS (SELECT FROM quipu.erased_blobs gone WHERE gone.hash = w.payload)';
+
 /** The values: context, number of turns, bytes of payloads, payloads that are in the cache. */
 const READ_LAST: Statement = {
   name: 'read-last',
@@ -186,13 +190,13 @@ const READ_LAST: Statement = {
       SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
         JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
     )
-    SELECT c.head AS context_head, c.head_depth, w.*, b.hash IS NOT NULL AS there,
-      ${isErased('w.payload')} AS erased, b.codec, b.size AS raw_size,
+    SELECT c.head AS context_head, c.head_depth, ${turnColumns('w', shownHash('w.payload', MISSING_ERASED))}, w.nth,
+      b.codec, b.size AS raw_size,
       CASE WHEN sum(w.size) OVER (ORDER BY w.nth) <= $3 AND b.hash <> ALL($4::bytea[]) THEN b.bytes END AS bytes,
       (SELECT json_agg(json_build_object('turn', p.turn, 'seq', p.seq, 'tombstone', p.tombstone, 'encoding', p.encoding,
-          'payload', encode(p.payload, 'hex'), 'size', p.size, 'created_at', p.created_at, 'fs_root', p.fs_root,
-          'erased', ${isErased('p.payload')}))
-        FROM quipu.patches p WHERE p.turn = w.id) AS overlays
+          'payload', encode(p.payload, 'hex'), 'size', p.size, 'created_at', p.created_at, 'fs_root', p.fs_root))
+        FROM (SELECT ${PATCH_COLUMNS}, p.fs_root
+          FROM quipu.patches p WHERE p.turn = w.id) p) AS overlays
     FROM context c LEFT JOIN walk w ON true LEFT JOIN quipu.blobs b ON b.hash = w.payload ORDER BY w.nth`,
 };
 
@@ -203,8 +207,8 @@ interface LastColumns extends TurnColumns {
   readonly head_depth: number;
   /** Null in the one row of a context without turns. */
   readonly nth: number | null;
-  readonly there: boolean;
-  readonly codec: number;
+  /** Null when the blob is missing. */
+  readonly codec: number | null;
   readonly raw_size: number;
   readonly bytes: Uint8Array | null;
   readonly overlays: readonly Overlay[] | null;
@@ -247,8 +251,8 @@ export class LastTurnsReader {
   /** The payloads that arrived, and the cached ones that still exist. Any other payload is read by itself. */
   #takeBlobs(rows: readonly LastColumns[]): Map<Hash, Uint8Array> {
     const blobs = new Map<Hash, Uint8Array>();
-    for (const { payload, there, codec, raw_size: size, bytes } of rows) {
-      if (payload === null || !there) continue;
+    for (const { payload, codec, raw_size: size, bytes } of rows) {
+      if (payload === null || codec === null) continue;
       const hash = bytesToHash(payload);
       const piece = bytes === null ? undefined : { hash: payload, codec, size, bytes };
       const taken = this.#blobs.take(hash, piece);
