@@ -1,6 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { projectPath, readPackageJson } from '../support/project.ts';
 
 /** All files of the package that a file imports from the start, itself included. */
@@ -11,7 +13,7 @@ function filesFrom(entry: string): Set<string> {
     if (found.has(file)) continue;
     found.add(file);
     const text = readFileSync(file, 'utf8');
-    for (const [, path = ''] of text.matchAll(/^(?:import|export) .*?["'](\.[^"']+)["'];?$/gm)) {
+    for (const [, path = ''] of text.matchAll(/\b(?:from|import) ?"(\.[^"]+)"/g)) {
       pending.push(join(dirname(file), path));
     }
   }
@@ -26,13 +28,36 @@ it('a command starts from few files', () => {
   }
 });
 
-// A module that imports it makes Node open standard input, output and error, read or not: 6 ms of a command.
-it('no bundle imports node:process', () => {
+// A module that imports one of Node's makes it read all its properties: of node:process, node:fs and node:crypto these
+// open streams and load other modules, 5 to 10 ms of a command.
+it('no bundle imports a module of Node by name', () => {
   const chunks = projectPath('dist/chunks');
   const files = readdirSync(chunks).map((name) => join(chunks, name));
   const bins = Object.values(readPackageJson().bin).map((bin) => projectPath(bin));
   const guilty = [...files, ...bins].filter((file) =>
-    /(?:from|import) ?["']node:process["']/.test(readFileSync(file, 'utf8')),
+    /(?:^|[;\n])import[^;"']*"node:/.test(readFileSync(file, 'utf8')),
   );
   expect(guilty).toEqual([]);
+});
+
+/** Whether a process of Node with these arguments loads TLS. Loading it takes 15 ms. */
+function loadsTls(args: readonly string[]): boolean {
+  const atExit = `data:text/javascript,process.on('exit', () => {
+    console.error('tls:', process.moduleLoadList.includes('NativeModule tls'));
+  });`;
+  const { status, stderr } = spawnSync(process.execPath, ['--import', atExit, ...args], {
+    encoding: 'utf8',
+  });
+  expect(stderr).toMatch(/^tls: (?:true|false)\n$/);
+  expect(status).toBe(0);
+  return stderr.includes('true');
+}
+
+it('a command on a folder does not load TLS', () => {
+  const store = mkdtempSync(join(tmpdir(), 'quipu-start-'));
+  onTestFinished(() => rmSync(store, { recursive: true }));
+  const quipu = projectPath('dist/cli/main.js');
+  expect(loadsTls([quipu, '--store', store, 'context', 'create'])).toBe(false);
+  expect(loadsTls([quipu, '--store', store, 'context', 'list'])).toBe(false);
+  expect(loadsTls(['--input-type=module', '-e', "import 'node:tls';"])).toBe(true);
 });
