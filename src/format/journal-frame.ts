@@ -60,7 +60,7 @@ export function encodeFrame(seq: number, writes: readonly JournalWrite[], salt =
  * Writes the checksum of a header. The checksum begins with the salt. Frames hold payloads, and because of the salt
  * no writer of payloads can make one that reads as the header of a frame.
  */
-export function sealFrameHeader(header: Buffer, salt: number): void {
+function sealFrameHeader(header: Buffer, salt: number): void {
   header.writeUInt32LE(crc32(header.subarray(0, HEADER_CRC_AT), salt), HEADER_CRC_AT);
 }
 
@@ -142,7 +142,7 @@ export function encodedWriteLength(write: JournalWrite): number {
 }
 
 /** Writes it at `at` of a buffer with room for it, and returns where it ends. */
-export function encodeJournalWrite(write: JournalWrite, into: Buffer, at: number): number {
+function encodeJournalWrite(write: JournalWrite, into: Buffer, at: number): number {
   const pathLength = into.write(write.path, at + WRITE_HEADER_BYTES, 'utf8');
   const data = at + WRITE_HEADER_BYTES + pathLength;
   into.writeUInt16LE(pathLength, at + 2);

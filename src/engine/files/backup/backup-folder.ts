@@ -10,7 +10,7 @@ import { StoreFiles } from '../disk/store-files.ts';
 import { INDEX_FILE } from '../index/store-index.ts';
 import { type Checkpoint, FORMAT_FILE, readFormat } from '../journal/checkpoint-file.ts';
 import { listPacks, packFile, packSize } from '../packs/pack-file.ts';
-import type { Visible } from '../truth/copy.ts';
+import type { CopiedPack, Visible } from '../truth/copy.ts';
 import {
   type BackupNote,
   type BackupState,
@@ -70,17 +70,26 @@ export async function closeBackupFolder({ files, lock }: BackupFolder): Promise<
   }
 }
 
+/** The closed packs in the folder, and how many records of the erasure log all of them have followed. */
+export function knownPacks({ base, note }: BackupFolder): {
+  readonly packs: readonly CopiedPack[];
+  /** Undefined when no pack is known. */
+  readonly erased: number | undefined;
+} {
+  const packs = [...(base?.state.packs ?? []), ...note.copied];
+  const followed = [base?.state.erased, note.copied.length > 0 ? note.copiedErased : undefined];
+  const known = followed.filter((count) => count !== undefined);
+  return { packs, erased: known.length === 0 ? undefined : Math.min(...known) };
+}
+
 /**
  * Makes the folder unfinished: until the run has ended it cannot be opened as a store, and everything in it may
  * change. Closed packs stay known for the next run, should this one not finish.
  */
 export async function makeUnfinished(folder: BackupFolder): Promise<void> {
-  const { files, base } = folder;
-  const { store, copied, copiedErased } = folder.note;
-  const packs = [...(base?.state.packs ?? []), ...copied];
-  const followed = copied.length > 0 ? copiedErased : base?.state.erased;
-  const erased = Math.min(base?.state.erased ?? followed ?? 0, followed ?? 0);
-  folder.note = { store, copied: packs, copiedErased: erased };
+  const { files } = folder;
+  const { packs, erased = 0 } = knownPacks(folder);
+  folder.note = { store: folder.note.store, copied: packs, copiedErased: erased };
   await writeNote(files, folder.note);
   await files.io.remove(files.pathOf(FORMAT_FILE));
   await syncFolder(files.io, files.root);

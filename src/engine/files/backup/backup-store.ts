@@ -75,8 +75,6 @@ async function backUp(
       return report;
     } catch (error) {
       if (!(error instanceof RedoFull)) throw error;
-    } finally {
-      await redo.close();
     }
   }
   await makeUnfinished(folder);

@@ -7,11 +7,19 @@ import { TRUTHS, fileLengths } from '../core/truths.ts';
 import { logOfExtents } from '../logs/line-log.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import { packNumber, packSize } from '../packs/pack-file.ts';
-import type { Copied, CopiedPack, CopyJob, CopyPhase, CopySink, PackSpan } from '../truth/copy.ts';
+import {
+  type Copied,
+  type CopiedPack,
+  type CopyJob,
+  type CopyPhase,
+  type CopySink,
+  newCopied,
+  type PackSpan,
+} from '../truth/copy.ts';
 import type { Tails } from '../truth/state.ts';
 import { can } from '../truth/truth.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
-import type { BackupFolder } from './backup-folder.ts';
+import { type BackupFolder, knownPacks } from './backup-folder.ts';
 import { type BackupState, writeNote } from './backup-note.ts';
 
 // One run of a backup: a copy of every truth beside writers, and then the frames that were written meanwhile.
@@ -108,17 +116,18 @@ async function copyAll(
 
 /** The parts that the folder already has, and their bytes. A pack that is too short there is copied again. */
 async function findCopied(
-  { files, base, note }: BackupFolder,
+  folder: BackupFolder,
   erased: number,
 ): Promise<{ copied: Copied; reusedBytes: number }> {
+  const { files, base } = folder;
   const state = base?.state;
-  const closed = [...(state?.packs ?? []), ...note.copied];
-  const packs = new Map<number, PackSpan>();
+  const known = knownPacks(folder);
+  const spans: PackSpan[] = [
+    ...known.packs.map((pack) => ({ ...pack, closed: true })),
+    ...(state?.tails.packs ?? []).map(({ number, length }) => ({ number, length, closed: false })),
+  ];
+  const packs = new Map(spans.map((pack) => [pack.number, pack]));
   let reusedBytes = 0;
-  for (const pack of closed) packs.set(pack.number, { ...pack, closed: true });
-  for (const { number, length } of state?.tails.packs ?? []) {
-    packs.set(number, { number, length, closed: false });
-  }
   for (const { number, length } of packs.values()) {
     if ((await packSize(files, number)) < length) packs.delete(number);
     else reusedBytes += length;
@@ -126,16 +135,8 @@ async function findCopied(
   for (const [name, length] of state === undefined ? [] : fileLengths(state.tails)) {
     if (packNumber(name) === undefined) reusedBytes += length;
   }
-  const followed = note.copied.length > 0 ? note.copiedErased : erased;
-  const copied = {
-    tails: state?.tails,
-    packs,
-    holes: new Set(state?.openTurns),
-    published: new Map(),
-    logs: new Set<string>(),
-    erased: Math.min(state?.erased ?? erased, followed),
-  };
-  return { copied, reusedBytes };
+  const followed = Math.min(known.erased ?? erased, erased);
+  return { copied: newCopied(state, packs, followed), reusedBytes };
 }
 
 function closedPacks(packs: Iterable<PackSpan>): CopiedPack[] {

@@ -19,7 +19,7 @@ import { listLogs } from '../logs/logs.ts';
 import { OPEN_FOLDER } from '../open-turns/open-turn-file.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import { packFile } from '../packs/pack-file.ts';
-import { type CopyJob, CopySink } from '../truth/copy.ts';
+import { type CopyJob, CopySink, newCopied } from '../truth/copy.ts';
 import { can } from '../truth/truth.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import { assertApart, isAsGoodAsEmpty } from './backup-folder.ts';
@@ -113,14 +113,7 @@ async function copyAll(
     progress,
     phase: 'noted',
     tails: body.tails,
-    copied: {
-      tails: undefined,
-      packs: new Map(),
-      holes: new Set(),
-      published: new Map(),
-      logs: new Set(),
-      erased: 0,
-    },
+    copied: newCopied(),
     trusted: false,
     knownHeads: 0,
     openTurns: new Set(names.map(Number)),

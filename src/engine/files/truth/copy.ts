@@ -45,6 +45,16 @@ export interface Copied {
   readonly erased: number;
 }
 
+/** The parts that a copy has from an earlier state. Without arguments: none. */
+export function newCopied(
+  state?: { readonly tails: Tails; readonly openTurns: readonly number[] },
+  packs: Map<number, PackSpan> = new Map(),
+  erased = 0,
+): Copied {
+  const holes = new Set(state?.openTurns);
+  return { tails: state?.tails, packs, holes, published: new Map(), logs: new Set(), erased };
+}
+
 /**
  * - `ahead`: nothing is noted yet. Files that only grow are copied now, most of the bytes.
  * - `noted`: frames are noted from here on. Everything is copied.
