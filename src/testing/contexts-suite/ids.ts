@@ -11,8 +11,86 @@ import { iterate, openWith, take } from './fixture.ts';
 /** Ids may be given as bigints, numbers and decimal digits. All results are fit for JSON. */
 export function idsSuite(target: ContextsTarget): void {
   describe('ids', () => {
-    describeForms(target);
-    describeJson(target);
+    it.each(Object.entries(FORMS))('are accepted as %s wherever one goes', async (_, form) => {
+      const scene = await openScene(target);
+      for (const [verb, call] of Object.entries(CONTEXT_VERBS)) {
+        await expect(resultOf(call(scene, form)), verb).resolves.not.toThrow();
+      }
+      const events = iterate((signal) =>
+        scene.store.watch({ context: form(scene.id) }, { signal, after: scene.began }),
+      );
+      expect((await take(events, 2))[1]).toMatchObject({ turn: { context: scene.id } });
+    });
+
+    it.each(['', 'x', ' 1', '01', '-1', '1.0', '1e3', '0x1', '9'.repeat(17), '9007199254740992'])(
+      'are not %j',
+      async (text) => {
+        const { contexts, id } = await openWith(target, 'a');
+        for (const call of [
+          () => contexts.get(text),
+          () => contexts.turn(text),
+          () => contexts.append(id, { type: 't', payload: 1 }, { parent: text }),
+          () => contexts.append(id, { type: 't', payload: 1 }, { expectedHead: text }),
+          () => contexts.create({ base: text }),
+        ]) {
+          const { message } = await failure(call(), 'INVALID');
+          expect(message).toContain(`got ${JSON.stringify(text)}`);
+        }
+        expect((await contexts.list()).items.length).toBe(1);
+      },
+    );
+
+    it('are decimal strings in the JSON of every result', async () => {
+      const scene = await openScene(target);
+      const { store, id, turns } = scene;
+      const json: Record<string, unknown> = {};
+      for (const [kind, verbs] of Object.entries({
+        contexts: CONTEXT_VERBS,
+        blobs: BLOB_VERBS,
+        maintain: MAINTAIN_VERBS,
+      })) {
+        for (const [verb, call] of Object.entries(verbs)) {
+          const result = await resultOf(call(scene, (given) => given));
+          const text = JSON.stringify(result);
+          json[`${kind}.${verb}`] = text === undefined ? undefined : JSON.parse(text);
+        }
+      }
+      const [first, second] = turns.map(String);
+      expect(json).toMatchObject({
+        'contexts.get': { id: String(id), head: second },
+        'contexts.list': { items: someOf({ id: String(id) }) },
+        'contexts.before': { turns: [{ id: first }] },
+        'contexts.last': { turns: [{ context: String(id) }] },
+        'contexts.range': { turns: [{ id: first }, { id: second }] },
+        'contexts.diff': { base: first, left: [], right: [second] },
+        'contexts.patch': { turn: second },
+        'contexts.pins': [{ turn: first }],
+        'contexts.erase': { turn: second, erased: false },
+        'blobs.erase': { erased: false, usedBy: [second, String(turns[1] + 1n)] },
+        'maintain.retain': { removed: someOf({ id: String(id) }) },
+      });
+      expect(JSON.stringify(await store.contexts.open(id, { type: 't' }))).toContain('"id":"');
+    });
+
+    it('are decimal strings in the JSON of every event', async () => {
+      const { store, id, turns } = await openScene(target);
+      const events = iterate((signal) => store.watch({}, { signal }));
+      await take(events, 1);
+      await store.contexts.patch(present(turns[0]), 'patched');
+      const open = await store.contexts.open(id, { type: 't' });
+      await open.seal();
+      await store.contexts.remove(id);
+      const seen: unknown[] = [];
+      for (let kind = ''; kind !== 'context.removed';) {
+        const [event] = await take(events, 1);
+        kind = present(event).kind;
+        seen.push(JSON.parse(JSON.stringify(event)));
+      }
+      expect(seen).toContainEqual(containing({ kind: 'context.removed', contextId: String(id) }));
+      expect(seen).toContainEqual(
+        containing({ kind: 'patch.added', patch: containing({ turn: String(turns[0]) }) }),
+      );
+    });
   });
 }
 
@@ -21,91 +99,6 @@ const FORMS: Readonly<Record<string, (id: bigint) => bigint | number | string>> 
   numbers: Number,
   strings: String,
 };
-
-function describeForms(target: ContextsTarget): void {
-  it.each(Object.entries(FORMS))('are accepted as %s wherever one goes', async (_, form) => {
-    const scene = await openScene(target);
-    for (const [verb, call] of Object.entries(CONTEXT_VERBS)) {
-      await expect(resultOf(call(scene, form)), verb).resolves.not.toThrow();
-    }
-    const events = iterate((signal) =>
-      scene.store.watch({ context: form(scene.id) }, { signal, after: scene.began }),
-    );
-    expect((await take(events, 2))[1]).toMatchObject({ turn: { context: scene.id } });
-  });
-
-  it.each(['', 'x', ' 1', '01', '-1', '1.0', '1e3', '0x1', '9'.repeat(17), '9007199254740992'])(
-    'are not %j',
-    async (text) => {
-      const { contexts, id } = await openWith(target, 'a');
-      for (const call of [
-        () => contexts.get(text),
-        () => contexts.turn(text),
-        () => contexts.append(id, { type: 't', payload: 1 }, { parent: text }),
-        () => contexts.append(id, { type: 't', payload: 1 }, { expectedHead: text }),
-        () => contexts.create({ base: text }),
-      ]) {
-        const { message } = await failure(call(), 'INVALID');
-        expect(message).toContain(`got ${JSON.stringify(text)}`);
-      }
-      expect((await contexts.list()).items.length).toBe(1);
-    },
-  );
-}
-
-function describeJson(target: ContextsTarget): void {
-  it('are decimal strings in the JSON of every result', async () => {
-    const scene = await openScene(target);
-    const { store, id, turns } = scene;
-    const json: Record<string, unknown> = {};
-    for (const [kind, verbs] of Object.entries({
-      contexts: CONTEXT_VERBS,
-      blobs: BLOB_VERBS,
-      maintain: MAINTAIN_VERBS,
-    })) {
-      for (const [verb, call] of Object.entries(verbs)) {
-        const result = await resultOf(call(scene, (given) => given));
-        const text = JSON.stringify(result);
-        json[`${kind}.${verb}`] = text === undefined ? undefined : JSON.parse(text);
-      }
-    }
-    const [first, second] = turns.map(String);
-    expect(json).toMatchObject({
-      'contexts.get': { id: String(id), head: second },
-      'contexts.list': { items: someOf({ id: String(id) }) },
-      'contexts.before': { turns: [{ id: first }] },
-      'contexts.last': { turns: [{ context: String(id) }] },
-      'contexts.range': { turns: [{ id: first }, { id: second }] },
-      'contexts.diff': { base: first, left: [], right: [second] },
-      'contexts.patch': { turn: second },
-      'contexts.pins': [{ turn: first }],
-      'contexts.erase': { turn: second, erased: false },
-      'blobs.erase': { erased: false, usedBy: [second, String(turns[1] + 1n)] },
-      'maintain.retain': { removed: someOf({ id: String(id) }) },
-    });
-    expect(JSON.stringify(await store.contexts.open(id, { type: 't' }))).toContain('"id":"');
-  });
-
-  it('are decimal strings in the JSON of every event', async () => {
-    const { store, id, turns } = await openScene(target);
-    const events = iterate((signal) => store.watch({}, { signal }));
-    await take(events, 1);
-    await store.contexts.patch(present(turns[0]), 'patched');
-    const open = await store.contexts.open(id, { type: 't' });
-    await open.seal();
-    await store.contexts.remove(id);
-    const seen: unknown[] = [];
-    for (let kind = ''; kind !== 'context.removed';) {
-      const [event] = await take(events, 1);
-      kind = present(event).kind;
-      seen.push(JSON.parse(JSON.stringify(event)));
-    }
-    expect(seen).toContainEqual(containing({ kind: 'context.removed', contextId: String(id) }));
-    expect(seen).toContainEqual(
-      containing({ kind: 'patch.added', patch: containing({ turn: String(turns[0]) }) }),
-    );
-  });
-}
 
 function containing(fields: object): unknown {
   return expect.objectContaining(fields);

@@ -11,126 +11,116 @@ const NO_CONTEXT = toContextId(99);
 
 export function manageSuite(target: ContextsTarget): void {
   describe('managing contexts', () => {
-    describeCreation(target);
-    describeListing(target);
-    describeUpdates(target);
-  });
-}
-
-function describeCreation(target: ContextsTarget): void {
-  it('creates an empty one with what is said about it', async () => {
-    const { contexts } = await openStore(target);
-    const plain = await contexts.create();
-    expect(plain).toMatchObject({ id: 1n, head: 0n, headDepth: 0, base: 0n, labels: [] });
-    const details = { title: 'fix it', kind: 'agent', labels: ['a', 'b'], meta: { n: [1] } };
-    const full = await contexts.create(details);
-    expect(full).toMatchObject({ id: 2n, ...details });
-    expect((await contexts.get(full.id))?.toJSON()).toEqual(full.toJSON());
-    expect(JSON.parse(JSON.stringify(full))).toMatchObject({ id: '2', head: '0', ...details });
-    expect(await contexts.get(NO_CONTEXT)).toBeUndefined();
-  });
-
-  it('forks at any turn and copies nothing', async () => {
-    const { store, contexts, ids } = await openWith(target, 'a', 'b', 'c');
-    const second = present(ids[1]);
-    const before = await store.maintain.stats();
-    const fork = await contexts.fork(second, { title: 'branch' });
-    expect(fork).toMatchObject({ head: second, base: second, headDepth: 1, title: 'branch' });
-    expect(await store.maintain.stats()).toMatchObject({
-      turns: before.turns,
-      blobs: before.blobs,
-      contexts: before.contexts + 1,
+    it('creates an empty one with what is said about it', async () => {
+      const { contexts } = await openStore(target);
+      const plain = await contexts.create();
+      expect(plain).toMatchObject({ id: 1n, head: 0n, headDepth: 0, base: 0n, labels: [] });
+      const details = { title: 'fix it', kind: 'agent', labels: ['a', 'b'], meta: { n: [1] } };
+      const full = await contexts.create(details);
+      expect(full).toMatchObject({ id: 2n, ...details });
+      expect((await contexts.get(full.id))?.toJSON()).toEqual(full.toJSON());
+      expect(JSON.parse(JSON.stringify(full))).toMatchObject({ id: '2', head: '0', ...details });
+      expect(await contexts.get(NO_CONTEXT)).toBeUndefined();
     });
-    await contexts.append(fork.id, { type: 'test.note', payload: 'd' });
-    expect(payloadsOf((await contexts.last(fork.id, 9)).turns)).toEqual(['a', 'b', 'd']);
-    expect(await contexts.create({ base: second })).toMatchObject({ head: second, base: second });
-    expect((await failure(contexts.fork(toTurnId(99)), 'NOT_FOUND')).data).toEqual({
-      what: 'turn',
-      id: '99',
+
+    it('forks at any turn and copies nothing', async () => {
+      const { store, contexts, ids } = await openWith(target, 'a', 'b', 'c');
+      const second = present(ids[1]);
+      const before = await store.maintain.stats();
+      const fork = await contexts.fork(second, { title: 'branch' });
+      expect(fork).toMatchObject({ head: second, base: second, headDepth: 1, title: 'branch' });
+      expect(await store.maintain.stats()).toMatchObject({
+        turns: before.turns,
+        blobs: before.blobs,
+        contexts: before.contexts + 1,
+      });
+      await contexts.append(fork.id, { type: 'test.note', payload: 'd' });
+      expect(payloadsOf((await contexts.last(fork.id, 9)).turns)).toEqual(['a', 'b', 'd']);
+      expect(await contexts.create({ base: second })).toMatchObject({ head: second, base: second });
+      expect((await failure(contexts.fork(toTurnId(99)), 'NOT_FOUND')).data).toEqual({
+        what: 'turn',
+        id: '99',
+      });
     });
-  });
 
-  it('forks once for a key, however often it is sent', async () => {
-    const { contexts, ids } = await openWith(target, 'a', 'b');
-    const options = { title: 'branch', idempotencyKey: 'job-7' };
-    const first = await contexts.fork(present(ids[1]), options);
-    const again = await contexts.fork(present(ids[1]), options);
-    expect(again).toMatchObject({ id: first.id, title: 'branch' });
-    expect((await contexts.fork(present(ids[0]), options)).id).not.toBe(first.id);
-    await failure(
-      contexts.fork(present(ids[1]), { idempotencyKey: 'job-7' }),
-      'IDEMPOTENCY_CONFLICT',
-    );
-    await failure(contexts.fork(present(ids[1]), { idempotencyKey: '' }), 'INVALID');
-    const made = await contexts.create({ idempotencyKey: 'new' });
-    expect((await contexts.create({ idempotencyKey: 'new' })).id).toBe(made.id);
-  });
+    it('forks once for a key, however often it is sent', async () => {
+      const { contexts, ids } = await openWith(target, 'a', 'b');
+      const options = { title: 'branch', idempotencyKey: 'job-7' };
+      const first = await contexts.fork(present(ids[1]), options);
+      const again = await contexts.fork(present(ids[1]), options);
+      expect(again).toMatchObject({ id: first.id, title: 'branch' });
+      expect((await contexts.fork(present(ids[0]), options)).id).not.toBe(first.id);
+      await failure(
+        contexts.fork(present(ids[1]), { idempotencyKey: 'job-7' }),
+        'IDEMPOTENCY_CONFLICT',
+      );
+      await failure(contexts.fork(present(ids[1]), { idempotencyKey: '' }), 'INVALID');
+      const made = await contexts.create({ idempotencyKey: 'new' });
+      expect((await contexts.create({ idempotencyKey: 'new' })).id).toBe(made.id);
+    });
 
-  it('removes a context and leaves its turns to the forks', async () => {
-    const { contexts, id, ids } = await openWith(target, 'a', 'b');
-    const fork = await contexts.fork(present(ids[1]));
-    await contexts.remove(id);
-    expect(await contexts.get(id)).toBeUndefined();
-    await failure(contexts.last(id, 1), 'NOT_FOUND');
-    await failure(contexts.append(id, { type: 't', payload: 1 }), 'NOT_FOUND');
-    await failure(contexts.remove(id), 'NOT_FOUND');
-    expect(payloadsOf((await contexts.last(fork.id, 9)).turns)).toEqual(['a', 'b']);
-    expect((await contexts.create()).id).toBe(3n);
-  });
-}
+    it('removes a context and leaves its turns to the forks', async () => {
+      const { contexts, id, ids } = await openWith(target, 'a', 'b');
+      const fork = await contexts.fork(present(ids[1]));
+      await contexts.remove(id);
+      expect(await contexts.get(id)).toBeUndefined();
+      await failure(contexts.last(id, 1), 'NOT_FOUND');
+      await failure(contexts.append(id, { type: 't', payload: 1 }), 'NOT_FOUND');
+      await failure(contexts.remove(id), 'NOT_FOUND');
+      expect(payloadsOf((await contexts.last(fork.id, 9)).turns)).toEqual(['a', 'b']);
+      expect((await contexts.create()).id).toBe(3n);
+    });
 
-function describeListing(target: ContextsTarget): void {
-  async function listAll(contexts: Contexts, options: ListOptions): Promise<Context[]> {
-    const pages = await collect(eachPage((after) => contexts.list({ ...options, ...after })));
-    return pages.flatMap(({ items }) => items);
-  }
-
-  it('lists by recency, label and kind, in pages', async () => {
-    const { contexts } = await openStore(target);
-    for (let n = 0; n < 7; n += 1) {
-      await contexts.create({ kind: n % 2 === 0 ? 'even' : 'odd', labels: [`mod3-${n % 3}`] });
+    async function listAll(contexts: Contexts, options: ListOptions): Promise<Context[]> {
+      const pages = await collect(eachPage((after) => contexts.list({ ...options, ...after })));
+      return pages.flatMap(({ items }) => items);
     }
-    const listed = async (options: ListOptions): Promise<string> => {
-      const ids = (await listAll(contexts, options)).map(({ id }) => Number(id));
-      return ids.toSorted((a, b) => a - b).join(' ');
-    };
-    expect(await listed({ limit: 2 })).toBe('1 2 3 4 5 6 7');
-    expect(await listed({ limit: 1, kind: 'odd' })).toBe('2 4 6');
-    expect(await listed({ label: 'mod3-0' })).toBe('1 4 7');
-    expect(await listAll(contexts, { label: 'mod3-0', kind: 'other' })).toEqual([]);
-    const page = await contexts.list({ limit: 3 });
-    expect(page.items.length).toBe(3);
-    const times = page.items.map(({ updatedAt }) => updatedAt);
-    expect(times).toEqual(times.toSorted((a, b) => b - a));
-  });
-}
 
-function describeUpdates(target: ContextsTarget): void {
-  it('changes the fields given and removes those that are null', async () => {
-    const { contexts } = await openStore(target);
-    const { id } = await contexts.create({ title: 'a', labels: ['x'], meta: { n: 1 } });
-    expect(await contexts.update(id, { title: 'b', kind: 'k' })).toMatchObject({
-      title: 'b',
-      kind: 'k',
-      labels: ['x'],
-      meta: { n: 1 },
+    it('lists by recency, label and kind, in pages', async () => {
+      const { contexts } = await openStore(target);
+      for (let n = 0; n < 7; n += 1) {
+        await contexts.create({ kind: n % 2 === 0 ? 'even' : 'odd', labels: [`mod3-${n % 3}`] });
+      }
+      const listed = async (options: ListOptions): Promise<string> => {
+        const ids = (await listAll(contexts, options)).map(({ id }) => Number(id));
+        return ids.toSorted((a, b) => a - b).join(' ');
+      };
+      expect(await listed({ limit: 2 })).toBe('1 2 3 4 5 6 7');
+      expect(await listed({ limit: 1, kind: 'odd' })).toBe('2 4 6');
+      expect(await listed({ label: 'mod3-0' })).toBe('1 4 7');
+      expect(await listAll(contexts, { label: 'mod3-0', kind: 'other' })).toEqual([]);
+      const page = await contexts.list({ limit: 3 });
+      expect(page.items.length).toBe(3);
+      const times = page.items.map(({ updatedAt }) => updatedAt);
+      expect(times).toEqual(times.toSorted((a, b) => b - a));
     });
-    const bare = await contexts.update(id, { title: null, labels: null, meta: null });
-    expect(bare.toJSON()).not.toHaveProperty('title');
-    expect(bare).toMatchObject({ labels: [], kind: 'k' });
-    expect((await contexts.get(id))?.toJSON()).toEqual(bare.toJSON());
-    expect((await contexts.list({ label: 'x' })).items).toEqual([]);
-    await failure(contexts.update(NO_CONTEXT, { title: 'a' }), 'NOT_FOUND');
-  });
 
-  it('loses no field to an update made at the same time', async () => {
-    const { contexts } = await openStore(target);
-    const { id } = await contexts.create();
-    await Promise.all([
-      contexts.update(id, { title: 'a' }),
-      contexts.update(id, { kind: 'k' }),
-      contexts.update(id, { labels: ['x'] }),
-    ]);
-    expect(await contexts.get(id)).toMatchObject({ title: 'a', kind: 'k', labels: ['x'] });
+    it('changes the fields given and removes those that are null', async () => {
+      const { contexts } = await openStore(target);
+      const { id } = await contexts.create({ title: 'a', labels: ['x'], meta: { n: 1 } });
+      expect(await contexts.update(id, { title: 'b', kind: 'k' })).toMatchObject({
+        title: 'b',
+        kind: 'k',
+        labels: ['x'],
+        meta: { n: 1 },
+      });
+      const bare = await contexts.update(id, { title: null, labels: null, meta: null });
+      expect(bare.toJSON()).not.toHaveProperty('title');
+      expect(bare).toMatchObject({ labels: [], kind: 'k' });
+      expect((await contexts.get(id))?.toJSON()).toEqual(bare.toJSON());
+      expect((await contexts.list({ label: 'x' })).items).toEqual([]);
+      await failure(contexts.update(NO_CONTEXT, { title: 'a' }), 'NOT_FOUND');
+    });
+
+    it('loses no field to an update made at the same time', async () => {
+      const { contexts } = await openStore(target);
+      const { id } = await contexts.create();
+      await Promise.all([
+        contexts.update(id, { title: 'a' }),
+        contexts.update(id, { kind: 'k' }),
+        contexts.update(id, { labels: ['x'] }),
+      ]);
+      expect(await contexts.get(id)).toMatchObject({ title: 'a', kind: 'k', labels: ['x'] });
+    });
   });
 }

@@ -18,221 +18,211 @@ import {
 
 export function openTurnSuite(target: EngineTarget): void {
   describe('open turns', () => {
-    describeOpening(target);
-    describeDeltas(target);
-    describeSeals(target);
-  });
-}
+    it('gets an id now and becomes the head when sealed', async () => {
+      let now = 1000;
+      const engine = await openEngine(target, { clock: () => now });
+      const { id } = await createContext(engine);
+      const first = await append(engine, id, 'a');
+      now = 2000;
+      const open = await openTurn(engine, id);
+      const row = { id: 2n, parent: 1n, depth: 1, context: id, createdAt: 2000 };
+      expect(open).toMatchObject({ ...row, payload: undefined, flags: TurnFlag.OPEN });
+      expect(await engine.getHead(id)).toMatchObject({
+        head: first.id,
+        openTurn: 2n,
+        updatedAt: 1000,
+      });
+      expect(await engine.getTurn(open.id)).toMatchObject({
+        ...row,
+        payload: undefined,
+        flags: TurnFlag.OPEN,
+      });
+      expect(await engine.getOpenTurn(open.id)).toMatchObject({ row, bytes: { length: 0 } });
 
-function describeOpening(target: EngineTarget): void {
-  it('gets an id now and becomes the head when sealed', async () => {
-    let now = 1000;
-    const engine = await openEngine(target, { clock: () => now });
-    const { id } = await createContext(engine);
-    const first = await append(engine, id, 'a');
-    now = 2000;
-    const open = await openTurn(engine, id);
-    const row = { id: 2n, parent: 1n, depth: 1, context: id, createdAt: 2000 };
-    expect(open).toMatchObject({ ...row, payload: undefined, flags: TurnFlag.OPEN });
-    expect(await engine.getHead(id)).toMatchObject({
-      head: first.id,
-      openTurn: 2n,
-      updatedAt: 1000,
+      now = 3000;
+      const sealed = await sealTurn(engine, open.id, 'done');
+      expect(sealed).toMatchObject({ ...row, payload: blobOf('done').hash, size: 4, flags: 0 });
+      expect(await engine.getTurn(open.id)).toEqual(sealed);
+      expect(await engine.getOpenTurn(open.id)).toBeUndefined();
+      const head = { head: 2n, headDepth: 1, openTurn: NO_TURN, updatedAt: 3000 };
+      expect(await engine.getHead(id)).toMatchObject(head);
+      expect((await append(engine, id, 'b')).parent).toBe(2n);
     });
-    expect(await engine.getTurn(open.id)).toMatchObject({
-      ...row,
-      payload: undefined,
-      flags: TurnFlag.OPEN,
+
+    it('locks its context, and no other, until it is sealed', async () => {
+      const engine = await openEngine(target);
+      const [{ id }, other] = [await createContext(engine), await createContext(engine)];
+      const open = await openTurn(engine, id);
+      for (const work of [append(engine, id, 'a'), openTurn(engine, id)]) {
+        expect((await failure(work, 'LOCKED')).data).toEqual({ what: 'context', owner: '1' });
+      }
+      await append(engine, other.id, 'elsewhere');
+      await openTurn(engine, other.id);
+      await sealTurn(engine, open.id, 'done');
+      await append(engine, id, 'b');
     });
-    expect(await engine.getOpenTurn(open.id)).toMatchObject({ row, bytes: { length: 0 } });
 
-    now = 3000;
-    const sealed = await sealTurn(engine, open.id, 'done');
-    expect(sealed).toMatchObject({ ...row, payload: blobOf('done').hash, size: 4, flags: 0 });
-    expect(await engine.getTurn(open.id)).toEqual(sealed);
-    expect(await engine.getOpenTurn(open.id)).toBeUndefined();
-    const head = { head: 2n, headDepth: 1, openTurn: NO_TURN, updatedAt: 3000 };
-    expect(await engine.getHead(id)).toMatchObject(head);
-    expect((await append(engine, id, 'b')).parent).toBe(2n);
-  });
+    it('takes a parent and an expected head as an append does', async () => {
+      const engine = await openEngine(target);
+      const { id } = await createContext(engine);
+      const first = await append(engine, id, 'a');
+      await append(engine, id, 'b');
+      const about = { context: id, type: 't', version: 1, encoding: 3 };
+      await failure(engine.commit({ opens: [{ ...about, expectedHead: first.id }] }), 'HEAD_MOVED');
+      await failure(engine.commit({ opens: [{ ...about, parent: toTurnId(9) }] }), 'NOT_FOUND');
+      const open = await openTurn(engine, id, first.id);
+      expect(open).toMatchObject({
+        id: 3n,
+        parent: 1n,
+        flags: TurnFlag.OPEN | TurnFlag.PARENT_GIVEN,
+      });
+      expect(await sealTurn(engine, open.id, 'c')).toMatchObject({ flags: TurnFlag.PARENT_GIVEN });
+      expect(await engine.getHead(id)).toMatchObject({ head: 3n, headDepth: 1 });
+    });
 
-  it('locks its context, and no other, until it is sealed', async () => {
-    const engine = await openEngine(target);
-    const [{ id }, other] = [await createContext(engine), await createContext(engine)];
-    const open = await openTurn(engine, id);
-    for (const work of [append(engine, id, 'a'), openTurn(engine, id)]) {
-      expect((await failure(work, 'LOCKED')).data).toEqual({ what: 'context', owner: '1' });
+    it("is nobody's parent while it is open", async () => {
+      const engine = await openEngine(target);
+      const [{ id }, other] = [await createContext(engine), await createContext(engine)];
+      const open = await openTurn(engine, id);
+      const error = await failure(append(engine, other.id, 'a', { parent: open.id }), 'NOT_FOUND');
+      expect(error.data).toEqual({ what: 'turn', id: '1' });
+      await failure(openTurn(engine, other.id, open.id), 'NOT_FOUND');
+    });
+
+    it('is no open turn when unknown or never opened', async () => {
+      const engine = await openEngine(target);
+      const { id } = await createContext(engine);
+      const row = await append(engine, id, 'a');
+      expect(await engine.getOpenTurn(row.id)).toBeUndefined();
+      expect(await engine.getOpenTurn(toTurnId(9))).toBeUndefined();
+    });
+
+    async function openWith(...texts: string[]) {
+      const engine = await openEngine(target);
+      const { id } = await createContext(engine);
+      const open = await openTurn(engine, id);
+      let offset = 0;
+      for (const text of texts) {
+        await writeDelta(engine, open.id, offset, text);
+        offset += text.length;
+      }
+      const read = async (): Promise<string | undefined> =>
+        textOf((await engine.getOpenTurn(open.id))?.bytes);
+      return { engine, turn: open.id, read };
     }
-    await append(engine, other.id, 'elsewhere');
-    await openTurn(engine, other.id);
-    await sealTurn(engine, open.id, 'done');
-    await append(engine, id, 'b');
-  });
 
-  it('takes a parent and an expected head as an append does', async () => {
-    const engine = await openEngine(target);
-    const { id } = await createContext(engine);
-    const first = await append(engine, id, 'a');
-    await append(engine, id, 'b');
-    const about = { context: id, type: 't', version: 1, encoding: 3 };
-    await failure(engine.commit({ opens: [{ ...about, expectedHead: first.id }] }), 'HEAD_MOVED');
-    await failure(engine.commit({ opens: [{ ...about, parent: toTurnId(9) }] }), 'NOT_FOUND');
-    const open = await openTurn(engine, id, first.id);
-    expect(open).toMatchObject({
-      id: 3n,
-      parent: 1n,
-      flags: TurnFlag.OPEN | TurnFlag.PARENT_GIVEN,
+    it('adds bytes at the end', async () => {
+      const { engine, turn, read } = await openWith('one ', 'two ', '', 'three');
+      expect(await read()).toBe('one two three');
+      present(await engine.getOpenTurn(turn)).bytes.fill(0);
+      expect(await read()).toBe('one two three');
     });
-    expect(await sealTurn(engine, open.id, 'c')).toMatchObject({ flags: TurnFlag.PARENT_GIVEN });
-    expect(await engine.getHead(id)).toMatchObject({ head: 3n, headDepth: 1 });
-  });
 
-  it("is nobody's parent while it is open", async () => {
-    const engine = await openEngine(target);
-    const [{ id }, other] = [await createContext(engine), await createContext(engine)];
-    const open = await openTurn(engine, id);
-    const error = await failure(append(engine, other.id, 'a', { parent: open.id }), 'NOT_FOUND');
-    expect(error.data).toEqual({ what: 'turn', id: '1' });
-    await failure(openTurn(engine, other.id, open.id), 'NOT_FOUND');
-  });
-
-  it('is no open turn when unknown or never opened', async () => {
-    const engine = await openEngine(target);
-    const { id } = await createContext(engine);
-    const row = await append(engine, id, 'a');
-    expect(await engine.getOpenTurn(row.id)).toBeUndefined();
-    expect(await engine.getOpenTurn(toTurnId(9))).toBeUndefined();
-  });
-}
-
-function describeDeltas(target: EngineTarget): void {
-  async function openWith(...texts: string[]) {
-    const engine = await openEngine(target);
-    const { id } = await createContext(engine);
-    const open = await openTurn(engine, id);
-    let offset = 0;
-    for (const text of texts) {
-      await writeDelta(engine, open.id, offset, text);
-      offset += text.length;
-    }
-    const read = async (): Promise<string | undefined> =>
-      textOf((await engine.getOpenTurn(open.id))?.bytes);
-    return { engine, turn: open.id, read };
-  }
-
-  it('adds bytes at the end', async () => {
-    const { engine, turn, read } = await openWith('one ', 'two ', '', 'three');
-    expect(await read()).toBe('one two three');
-    present(await engine.getOpenTurn(turn)).bytes.fill(0);
-    expect(await read()).toBe('one two three');
-  });
-
-  it('takes several in one batch, each after the one before', async () => {
-    const { engine, turn, read } = await openWith('ab');
-    const bytes = new TextEncoder().encode('cd');
-    await engine.commit({
-      deltas: [
-        { turn, offset: 2, bytes },
-        { turn, offset: 4, bytes },
-      ],
+    it('takes several in one batch, each after the one before', async () => {
+      const { engine, turn, read } = await openWith('ab');
+      const bytes = new TextEncoder().encode('cd');
+      await engine.commit({
+        deltas: [
+          { turn, offset: 2, bytes },
+          { turn, offset: 4, bytes },
+        ],
+      });
+      expect(await read()).toBe('abcdcd');
     });
-    expect(await read()).toBe('abcdcd');
-  });
 
-  it('takes a repeated delta for a retry', async () => {
-    const { engine, turn, read } = await openWith('abc', 'def');
-    await writeDelta(engine, turn, 3, 'def');
-    await writeDelta(engine, turn, 0, 'abc');
-    await writeDelta(engine, turn, 1, 'bcd');
-    expect(await read()).toBe('abcdef');
-    await writeDelta(engine, turn, 4, 'efgh');
-    expect(await read()).toBe('abcdefgh');
-  });
-
-  it('refuses other bytes in the same place, and gaps, and says the length', async () => {
-    const { engine, turn, read } = await openWith('abcde');
-    for (const [offset, text] of [
-      [0, 'x'],
-      [3, 'dX'],
-      [3, 'dXf'],
-      [4, 'Xf'],
-      [6, 'g'],
-    ] as const) {
-      const error = await failure(writeDelta(engine, turn, offset, text), 'INVALID');
-      expect(error.message).toMatch(/\b5\b/);
-    }
-    expect(await read()).toBe('abcde');
-  });
-
-  it('refuses deltas for turns that are sealed or missing', async () => {
-    const { engine, turn } = await openWith('abc');
-    await sealTurn(engine, turn, 'abc');
-    await failure(writeDelta(engine, turn, 3, 'd'), 'INVALID');
-    const error = await failure(writeDelta(engine, toTurnId(9), 0, 'd'), 'NOT_FOUND');
-    expect(error.data).toEqual({ what: 'turn', id: '9' });
-  });
-}
-
-function describeSeals(target: EngineTarget): void {
-  it.each([
-    ['complete', 0],
-    ['aborted', TurnFlag.ABORTED],
-    ['interrupted', TurnFlag.INTERRUPTED],
-  ] as const)('marks a turn that ends %s', async (outcome, flags) => {
-    const engine = await openEngine(target);
-    const { id } = await createContext(engine);
-    const open = await openTurn(engine, id);
-    expect(await sealTurn(engine, open.id, 'as far as it got', outcome)).toMatchObject({
-      flags,
-      size: 16,
+    it('takes a repeated delta for a retry', async () => {
+      const { engine, turn, read } = await openWith('abc', 'def');
+      await writeDelta(engine, turn, 3, 'def');
+      await writeDelta(engine, turn, 0, 'abc');
+      await writeDelta(engine, turn, 1, 'bcd');
+      expect(await read()).toBe('abcdef');
+      await writeDelta(engine, turn, 4, 'efgh');
+      expect(await read()).toBe('abcdefgh');
     });
-    expect(await engine.getHead(id)).toMatchObject({ head: open.id, openTurn: NO_TURN });
-  });
 
-  it('gives the same row for the same seal again, and refuses another', async () => {
-    const engine = await openEngine(target);
-    const { id } = await createContext(engine);
-    const open = await openTurn(engine, id);
-    const sealed = await sealTurn(engine, open.id, 'done', 'aborted');
-    const later = await append(engine, id, 'later');
-    expect(await sealTurn(engine, open.id, 'done', 'aborted')).toEqual(sealed);
-    expect(await engine.getHead(id)).toMatchObject({ head: later.id });
-    await failure(sealTurn(engine, open.id, 'done', 'complete'), 'INVALID');
-    await failure(sealTurn(engine, open.id, 'other', 'aborted'), 'INVALID');
-    await failure(sealTurn(engine, later.id, 'other'), 'INVALID');
-    expect(await engine.getTurn(open.id)).toEqual(sealed);
-  });
-
-  it('is refused when the turn has grown past what it is expected to hold', async () => {
-    const engine = await openEngine(target);
-    const { id } = await createContext(engine);
-    const open = await openTurn(engine, id);
-    await writeDelta(engine, open.id, 0, 'so far');
-    const blob = blobOf('so');
-    const seal = { turn: open.id, outcome: 'interrupted', payload: blob.hash, size: 2 } as const;
-    const sealing = engine.commit({ blobs: [blob], seals: [{ ...seal, expectedBytes: 2 }] });
-    const { data } = await failure(sealing, 'HEAD_MOVED');
-    expect(data).toEqual({ context: String(open.id), expected: '2', head: '6' });
-    expect(textOf((await engine.getOpenTurn(open.id))?.bytes)).toBe('so far');
-    const { sealed } = await engine.commit({
-      blobs: [blob],
-      seals: [{ ...seal, expectedBytes: 6 }],
+    it('refuses other bytes in the same place, and gaps, and says the length', async () => {
+      const { engine, turn, read } = await openWith('abcde');
+      for (const [offset, text] of [
+        [0, 'x'],
+        [3, 'dX'],
+        [3, 'dXf'],
+        [4, 'Xf'],
+        [6, 'g'],
+      ] as const) {
+        const error = await failure(writeDelta(engine, turn, offset, text), 'INVALID');
+        expect(error.message).toMatch(/\b5\b/);
+      }
+      expect(await read()).toBe('abcde');
     });
-    expect(sealed).toMatchObject([{ id: open.id, size: 2 }]);
-  });
 
-  it('says what is missing', async () => {
-    const engine = await openEngine(target);
-    const { id } = await createContext(engine);
-    const open = await openTurn(engine, id);
-    const noTurn = await failure(sealTurn(engine, toTurnId(9), 'done'), 'NOT_FOUND');
-    expect(noTurn.data).toEqual({ what: 'turn', id: '9' });
-    const { hash } = blobOf('never put');
-    const seal = { turn: open.id, outcome: 'complete', payload: hash, size: 9 } as const;
-    expect((await failure(engine.commit({ seals: [seal] }), 'NOT_FOUND')).data).toEqual({
-      what: 'blob',
-      id: hash,
+    it('refuses deltas for turns that are sealed or missing', async () => {
+      const { engine, turn } = await openWith('abc');
+      await sealTurn(engine, turn, 'abc');
+      await failure(writeDelta(engine, turn, 3, 'd'), 'INVALID');
+      const error = await failure(writeDelta(engine, toTurnId(9), 0, 'd'), 'NOT_FOUND');
+      expect(error.data).toEqual({ what: 'turn', id: '9' });
     });
-    expect(await engine.getOpenTurn(open.id)).toBeDefined();
+
+    it.each([
+      ['complete', 0],
+      ['aborted', TurnFlag.ABORTED],
+      ['interrupted', TurnFlag.INTERRUPTED],
+    ] as const)('marks a turn that ends %s', async (outcome, flags) => {
+      const engine = await openEngine(target);
+      const { id } = await createContext(engine);
+      const open = await openTurn(engine, id);
+      expect(await sealTurn(engine, open.id, 'as far as it got', outcome)).toMatchObject({
+        flags,
+        size: 16,
+      });
+      expect(await engine.getHead(id)).toMatchObject({ head: open.id, openTurn: NO_TURN });
+    });
+
+    it('gives the same row for the same seal again, and refuses another', async () => {
+      const engine = await openEngine(target);
+      const { id } = await createContext(engine);
+      const open = await openTurn(engine, id);
+      const sealed = await sealTurn(engine, open.id, 'done', 'aborted');
+      const later = await append(engine, id, 'later');
+      expect(await sealTurn(engine, open.id, 'done', 'aborted')).toEqual(sealed);
+      expect(await engine.getHead(id)).toMatchObject({ head: later.id });
+      await failure(sealTurn(engine, open.id, 'done', 'complete'), 'INVALID');
+      await failure(sealTurn(engine, open.id, 'other', 'aborted'), 'INVALID');
+      await failure(sealTurn(engine, later.id, 'other'), 'INVALID');
+      expect(await engine.getTurn(open.id)).toEqual(sealed);
+    });
+
+    it('is refused when the turn has grown past what it is expected to hold', async () => {
+      const engine = await openEngine(target);
+      const { id } = await createContext(engine);
+      const open = await openTurn(engine, id);
+      await writeDelta(engine, open.id, 0, 'so far');
+      const blob = blobOf('so');
+      const seal = { turn: open.id, outcome: 'interrupted', payload: blob.hash, size: 2 } as const;
+      const sealing = engine.commit({ blobs: [blob], seals: [{ ...seal, expectedBytes: 2 }] });
+      const { data } = await failure(sealing, 'HEAD_MOVED');
+      expect(data).toEqual({ context: String(open.id), expected: '2', head: '6' });
+      expect(textOf((await engine.getOpenTurn(open.id))?.bytes)).toBe('so far');
+      const { sealed } = await engine.commit({
+        blobs: [blob],
+        seals: [{ ...seal, expectedBytes: 6 }],
+      });
+      expect(sealed).toMatchObject([{ id: open.id, size: 2 }]);
+    });
+
+    it('says what is missing', async () => {
+      const engine = await openEngine(target);
+      const { id } = await createContext(engine);
+      const open = await openTurn(engine, id);
+      const noTurn = await failure(sealTurn(engine, toTurnId(9), 'done'), 'NOT_FOUND');
+      expect(noTurn.data).toEqual({ what: 'turn', id: '9' });
+      const { hash } = blobOf('never put');
+      const seal = { turn: open.id, outcome: 'complete', payload: hash, size: 9 } as const;
+      expect((await failure(engine.commit({ seals: [seal] }), 'NOT_FOUND')).data).toEqual({
+        what: 'blob',
+        id: hash,
+      });
+      expect(await engine.getOpenTurn(open.id)).toBeDefined();
+    });
   });
 }
