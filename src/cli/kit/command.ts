@@ -11,7 +11,7 @@ import type { Place } from '../../base/place.ts';
 import { parseSeconds } from './parse.ts';
 import { toScreen, type Screen } from './screen.ts';
 import { option } from './verb.ts';
-import type { Verb } from './verb.ts';
+import type { Takes, TypedVerb, Verb } from './verb.ts';
 import type { Progress } from '../../engine/engine.ts';
 import { toPlainLine } from './text.ts';
 
@@ -81,6 +81,10 @@ export interface CommonOptions {
 
 /** A verb of `quipu`. */
 export type QuipuVerb = Verb<CommandIo>;
+
+export function quipuVerb<const T extends Takes = []>(verb: TypedVerb<CommandIo, T>): QuipuVerb {
+  return verb as unknown as QuipuVerb;
+}
 
 /** The options that every verb and the program itself take. Each command needs its own copies. */
 export function commonOptions(): readonly Option[] {

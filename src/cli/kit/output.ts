@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Option } from 'commander';
 import { exists, isQuipuError, type QuipuError } from '../../base/errors.ts';
 import { toFileError } from './input.ts';
 import { option } from './verb.ts';
+import type { OptionOf } from './verb.ts';
 import type { QuipuShell } from './command.ts';
 
 export interface Output extends AsyncDisposable {
@@ -20,7 +20,7 @@ export interface OutGiven {
 }
 
 /** The options of every command that writes to a file. */
-export const OUT_OPTIONS: readonly Option[] = [
+export const OUT_OPTIONS: readonly OptionOf<OutGiven>[] = [
   option('--out <file>', 'write to this file; it appears when it is complete'),
   option('--force', 'with --out: replace an existing file'),
 ];

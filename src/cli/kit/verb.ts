@@ -59,35 +59,128 @@ export interface Calling<Io> {
   readonly brief?: boolean;
 }
 
-/** `before` is the value so far of an option that may be given many times. */
-type Parse = (text: string, before: never) => unknown;
+// What a verb takes has the types of what its function is given: `--max-age <time>` gives `maxAge`, and the parser of
+// the option says of which type.
 
-export function argument(name: string, about: string, parse?: Parse, preset?: unknown): Argument {
-  const made = new Argument(name, about);
-  if (parse !== undefined) made.argParser(parse as (text: string, before: unknown) => unknown);
-  return preset === undefined ? made : made.default(preset);
+declare const GIVES: unique symbol;
+/** An option, with the field that it adds to the options of its verb. */
+export type OptionOf<Field> = Option & { readonly [GIVES]: Field };
+/** An argument, with the type of its value. */
+export type ArgumentOf<Value> = Argument & { readonly [GIVES]: readonly [Value] };
+
+export type Takes = readonly (Argument | Option)[];
+
+type ArgumentsIn<T extends Takes> = T extends readonly [infer First, ...infer Rest extends Takes]
+  ? First extends ArgumentOf<infer Value>
+    ? [Value, ...ArgumentsIn<Rest>]
+    : ArgumentsIn<Rest>
+  : [];
+type FieldIn<Taken> = Taken extends OptionOf<infer Field> ? (field: Field) => void : never;
+/** The options of a verb, from what it takes. */
+export type OptionsIn<T extends Takes> =
+  FieldIn<T[number]> extends (fields: infer Fields) => void ? Fields : never;
+
+/** A verb whose function is given what the verb takes: the arguments in order, then the options. */
+export interface TypedVerb<Io, T extends Takes> extends Omit<Verb<Io>, 'run' | 'takes'> {
+  readonly takes?: T;
+  run(io: Io, ...given: [...ArgumentsIn<T>, OptionsIn<T>]): Promise<void>;
 }
 
-export function option(flags: string, about: string, parse?: Parse, preset?: unknown): Option {
+/** `before` is the value so far of an option that may be given many times. */
+type Parse<Value> = (text: string, before: never) => Value;
+
+type Camel<Words> = Words extends `${infer Word}-${infer Rest}`
+  ? `${Word}${Capitalize<Camel<Rest> & string>}`
+  : Words;
+type Long<Flags> = Flags extends `${string}--${infer Name} ${string}`
+  ? Name
+  : Flags extends `${string}--${infer Name}`
+    ? Name
+    : never;
+type NameOf<Flags> = (Long<Flags> extends `no-${infer Name}` ? Camel<Name> : Camel<Long<Flags>>) &
+  string;
+/** The value of flags or of an argument that nothing parses. */
+type TextOf<Flags, Text = string> = Flags extends `${string}...${string}`
+  ? readonly Text[]
+  : Flags extends `${string}<${string}`
+    ? Text
+    : Flags extends `${string}[${string}`
+      ? Text | true
+      : boolean;
+type Optional<Flags, Value> = OptionOf<{ readonly [Name in NameOf<Flags>]?: Value }>;
+type Needed<Flags, Value> = OptionOf<{ readonly [Name in NameOf<Flags>]: Value }>;
+type MaybeLeftOut<Name, Value> = Name extends `${string}...${string}`
+  ? readonly Value[]
+  : Name extends `[${string}`
+    ? Value | undefined
+    : Value;
+
+export function argument<const Name extends string, Value = string>(
+  name: Name,
+  about: string,
+  parse?: Parse<Value>,
+): ArgumentOf<MaybeLeftOut<Name, Value>> {
+  const made = new Argument(name, about);
+  if (parse !== undefined) made.argParser(parse as (text: string, before: unknown) => Value);
+  return made as ArgumentOf<MaybeLeftOut<Name, Value>>;
+}
+
+export function option<const Flags extends string, Value = TextOf<Flags>>(
+  flags: Flags,
+  about: string,
+  parse?: Parse<Value>,
+): Optional<Flags, Value> {
   const made = new Option(flags, about);
-  if (parse !== undefined) made.argParser(parse as (text: string, before: unknown) => unknown);
-  return preset === undefined ? made : made.default(preset);
+  if (parse !== undefined) made.argParser(parse as (text: string, before: unknown) => Value);
+  return made as Optional<Flags, Value>;
+}
+
+/** An option that has a value also when it is not given. */
+export function preset<const Flags extends string, Value = TextOf<Flags>>(
+  flags: Flags,
+  about: string,
+  parse: Parse<Value> | undefined,
+  value: Value,
+): Needed<Flags, Value> {
+  return option(flags, about, parse).default(value) as Option as Needed<Flags, Value>;
 }
 
 /** An option without which the verb does not run. */
-export function required(flags: string, about: string, parse?: Parse): Option {
-  return option(flags, about, parse).makeOptionMandatory();
+export function required<const Flags extends string, Value = TextOf<Flags>>(
+  flags: Flags,
+  about: string,
+  parse?: Parse<Value>,
+): Needed<Flags, Value> {
+  return option(flags, about, parse).makeOptionMandatory() as Option as Needed<Flags, Value>;
 }
 
-/** An option with one of a few values. */
-export function oneOf(flags: string, about: string, values: readonly string[]): Option {
+/** An option with one of a few values, and perhaps with one that it has when it is not given. */
+export function oneOf<const Flags extends string, const Choice extends string>(
+  flags: Flags,
+  about: string,
+  values: readonly Choice[],
+): Optional<Flags, TextOf<Flags, Choice>>;
+export function oneOf<const Flags extends string, const Choice extends string>(
+  flags: Flags,
+  about: string,
+  values: readonly Choice[],
+  value: NoInfer<Choice>,
+): Needed<Flags, Choice>;
+export function oneOf(
+  flags: string,
+  about: string,
+  values: readonly string[],
+  value?: string,
+): Option {
   const made = new Option(flags, about).choices(values);
-  if (made.variadic) return made;
-  return made.argParser((text) => {
-    if (values.includes(text)) return text;
-    const listed = `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
-    throw new InvalidArgumentError(`Allowed choices are ${listed}.`);
-  });
+  if (!made.variadic) {
+    made.argParser((text) => {
+      if (values.includes(text)) return text;
+      const listed = `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
+      throw new InvalidArgumentError(`Allowed choices are ${listed}.`);
+    });
+  }
+  return value === undefined ? made : made.default(value);
 }
 
 /** Verbs that stand alone, without a noun before them. */

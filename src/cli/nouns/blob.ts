@@ -3,17 +3,16 @@ import { invalid, notFound } from '../../base/errors.ts';
 import type { BlobDetails, BlobInfo } from '../../store/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
-import { startProgress } from '../kit/command.ts';
+import { quipuVerb, startProgress } from '../kit/command.ts';
 import { stillUsed } from './erasure.ts';
-import type { ErasureOptions } from './erasure.ts';
 import { readInput, toFileError } from '../kit/input.ts';
-import { OUT_OPTIONS, openOutput, type OutGiven } from '../kit/output.ts';
+import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
 import { parseCount } from '../kit/parse.ts';
 import type { Screen } from '../kit/screen.ts';
 import { toFacts, toSize } from '../kit/text.ts';
-import type { Argument } from 'commander';
 import { findBlob } from './short-hash.ts';
-import { argument, option, required } from '../kit/verb.ts';
+import { argument, option, preset, required } from '../kit/verb.ts';
+import type { ArgumentOf } from '../kit/verb.ts';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
@@ -21,7 +20,7 @@ interface PutGiven {
   readonly sha256?: boolean;
 }
 
-const create: QuipuVerb = {
+const create = quipuVerb({
   name: 'create',
   aliases: ['put'],
   summary: 'Store a file of any size and print its BLAKE3 hash.',
@@ -33,7 +32,7 @@ const create: QuipuVerb = {
     argument('<file>', 'the file, or - for standard input'),
     option('--sha256', 'also find it as blob:sha256:<hex>'),
   ],
-  async run(io, path: string, options: PutGiven) {
+  async run(io, path, options) {
     const { shell } = io;
     const total = path === '-' ? 0 : await sizeOf(resolve(shell.cwd, path), path);
     await using store = await io.createStore();
@@ -41,7 +40,7 @@ const create: QuipuVerb = {
     const info = await putWatched(store, source, { ...options, total, shell });
     await io.print(info, () => `${info.hash}\n`);
   },
-};
+});
 
 /** Called before the store is opened, so that a wrong name leaves no empty store behind. */
 async function sizeOf(path: string, given: string): Promise<number> {
@@ -79,16 +78,11 @@ async function putWatched(
 }
 
 /** Each command needs its own copy. */
-function blobArgument(): Argument {
+function blobArgument(): ArgumentOf<string> {
   return argument('<blob>', 'the hash or the beginning of it, b3:<hash> or blob:sha256:<hex>');
 }
 
-interface GetGiven extends OutGiven {
-  readonly start?: number;
-  readonly end?: number;
-}
-
-const get: QuipuVerb = {
+const get = quipuVerb({
   name: 'get',
   summary: "Print a blob's bytes, checked against its hash.",
   examples: [
@@ -102,7 +96,7 @@ const get: QuipuVerb = {
     option('--start <n>', 'first byte (default: 0)', parseCount),
     option('--end <n>', 'byte to stop before (default: the end)', parseCount),
   ],
-  async run(io, ref: string, options: GetGiven) {
+  async run(io, ref, options) {
     const { shell } = io;
     const { start, end } = options;
     await using store = await io.openStore();
@@ -111,25 +105,19 @@ const get: QuipuVerb = {
     for await (const piece of pieces) await output.write(piece);
     await output.complete();
   },
-};
+});
 
-interface ListGiven {
-  readonly limit: number;
-  readonly prefix?: string;
-  readonly cursor?: string;
-}
-
-const list: QuipuVerb = {
+const list = quipuVerb({
   name: 'list',
   summary: 'List blobs by hash, with their sizes.',
   more: 'The order is that of the hashes. Payloads of turns are blobs, too, and so are the chunks of a large blob in a folder.',
   examples: ['quipu blob list', 'quipu blob list --prefix 6437b3 --json'],
   takes: [
-    option('-n, --limit <n>', 'how many at most', parseCount, 50),
+    preset('-n, --limit <n>', 'how many at most', parseCount, 50),
     option('--prefix <hex>', 'only hashes that begin with this'),
     option('--cursor <hash>', 'continue where the previous page ended'),
   ],
-  async run(io, options: ListGiven) {
+  async run(io, options) {
     await using store = await io.openStore();
     const { items, cursor } = await store.blobs.list(options);
     const stats = await Promise.all(items.map((hash) => store.blobs.stat(hash)));
@@ -138,20 +126,20 @@ const list: QuipuVerb = {
     await io.printRows(found, toBlobTable);
     if (cursor !== undefined) io.noteMore({ cursor });
   },
-};
+});
 
 function toBlobTable(blobs: readonly BlobDetails[], screen: Screen): string {
   const rows = blobs.map(({ hash, size, storedSize }) => [hash, toSize(size), toSize(storedSize)]);
   return screen.table(['BLOB', 'SIZE', 'STORED'], rows, ['SIZE', 'STORED']);
 }
 
-const show: QuipuVerb = {
+const show = quipuVerb({
   name: 'show',
   aliases: ['stat'],
   summary: 'Show the size of a blob and what it takes in the store.',
   examples: ['quipu blob show $hash', 'quipu blob show blob:sha256:$sum --json'],
   takes: [blobArgument()],
-  async run(io, ref: string) {
+  async run(io, ref) {
     const { shell } = io;
     await using store = await io.openStore();
     const found = await store.blobs.stat(await findBlob(store, ref));
@@ -168,9 +156,9 @@ const show: QuipuVerb = {
       ]),
     );
   },
-};
+});
 
-const rm: QuipuVerb = {
+const rm = quipuVerb({
   name: 'rm',
   aliases: ['erase'],
   summary: 'Remove the bytes of a blob for good.',
@@ -183,7 +171,7 @@ const rm: QuipuVerb = {
     required('--reason <text>', 'why; shown in place of the payloads it was'),
     option('--everywhere', 'also when turns use it; each of them gets a tombstone'),
   ],
-  async run(io, ref: string, options: ErasureOptions) {
+  async run(io, ref, options) {
     const { shell } = io;
     const { reason, everywhere = false } = options;
     await using store = await io.openStore();
@@ -192,6 +180,6 @@ const rm: QuipuVerb = {
     else if (report.erased) await shell.out(`${report.hash}\n`);
     if (!report.erased) throw stillUsed([report]);
   },
-};
+});
 
 export const blobVerbs: readonly QuipuVerb[] = [create, list, get, show, rm];

@@ -2,6 +2,7 @@ import { given } from '../../base/given.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { walkFolder } from '../../import/source/walk-folder.ts';
 import type { TidyReport } from '../../session/keep/tidy-sessions.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { parseDuration, parseSize } from '../kit/parse.ts';
 import { toSize } from '../kit/text.ts';
@@ -9,13 +10,7 @@ import { toSessionArgument } from './session.ts';
 import { argument, option } from '../kit/verb.ts';
 import { resolve } from 'node:path';
 
-interface ForkGiven {
-  readonly at?: string;
-  readonly artifacts: boolean;
-  readonly folder?: string;
-}
-
-const fork: QuipuVerb = {
+const fork = quipuVerb({
   name: 'fork',
   summary: 'Create a session that continues another one, and print its id.',
   examples: [
@@ -28,7 +23,7 @@ const fork: QuipuVerb = {
     option('--no-artifacts', 'leave the artifacts behind'),
     option('--folder <folder>', 'where the new file goes (default: beside the old one)'),
   ],
-  async run(io, name: string, { at, artifacts, folder }: ForkGiven) {
+  async run(io, name, { at, artifacts = true, folder }) {
     const { shell } = io;
     await using store = await io.openStore();
     const report = await store.sessions.fork(toSessionArgument(shell, name), {
@@ -39,9 +34,9 @@ const fork: QuipuVerb = {
     if (report.warning !== undefined) shell.err(`${report.warning}\n`);
     await io.print(report, () => `${report.id}\n`);
   },
-};
+});
 
-const move: QuipuVerb = {
+const move = quipuVerb({
   name: 'move',
   summary: 'Move a session and its artifacts to another folder.',
   examples: [
@@ -56,7 +51,7 @@ const move: QuipuVerb = {
     ),
     option('--cwd <folder>', 'the folder the session is about from now on'),
   ],
-  async run(io, name: string, folder: string | undefined, options: { cwd?: string }) {
+  async run(io, name, folder, options) {
     const { shell } = io;
     await using store = await io.openStore();
     const about = options.cwd === undefined ? {} : { cwd: resolve(shell.cwd, options.cwd) };
@@ -65,9 +60,9 @@ const move: QuipuVerb = {
     const report = await store.sessions.move(toSessionArgument(shell, name), to, about);
     await io.print(report, () => `${report.to}\n`);
   },
-};
+});
 
-const exportVerb: QuipuVerb = {
+const exportVerb = quipuVerb({
   name: 'export',
   summary: 'Write a session, its artifacts and its blobs to a folder.',
   examples: ['quipu session export $id ./take-along'],
@@ -75,7 +70,7 @@ const exportVerb: QuipuVerb = {
     argument('<session>', 'id or path of its file'),
     argument('<folder>', 'a new or empty folder'),
   ],
-  async run(io, name: string, folder: string) {
+  async run(io, name, folder) {
     const { shell } = io;
     await using store = await io.openStore();
     const to = resolve(shell.cwd, folder);
@@ -83,9 +78,9 @@ const exportVerb: QuipuVerb = {
     for (const sha256 of report.missing) shell.err(`blob:sha256:${sha256} is missing\n`);
     await io.print(report, () => `${report.folder}\n`);
   },
-};
+});
 
-const importVerb: QuipuVerb = {
+const importVerb = quipuVerb({
   name: 'import',
   summary: 'Import exported sessions, or the home of oh-my-pi, and print their ids.',
   more: [
@@ -97,7 +92,7 @@ const importVerb: QuipuVerb = {
     argument('<path>', 'what "quipu session export" wrote, a session file, or a home with many'),
     option('--folder <folder>', 'where the files go (default: inside the store)'),
   ],
-  async run(io, from: string, { folder }: { folder?: string }) {
+  async run(io, from, { folder }) {
     const { shell } = io;
     const path = resolve(shell.cwd, from);
     await using store = await io.createStore();
@@ -122,7 +117,7 @@ const importVerb: QuipuVerb = {
       }
     }
   },
-};
+});
 
 /** The sessions of a home: `sessions/<folder>/<timestamp>_<id>.jsonl`. Files of subagents come along as artifacts. */
 async function sessionsBelow(path: string): Promise<string[]> {
@@ -137,28 +132,20 @@ async function sessionsBelow(path: string): Promise<string[]> {
   return files;
 }
 
-const recover: QuipuVerb = {
+const recover = quipuVerb({
   name: 'recover',
   summary: 'Give a session file that lost its header a new one.',
   examples: ['quipu session recover ./2026-11-15T10-00-00-000Z_x.jsonl'],
   takes: [argument('<file>', 'called <timestamp>_<id>.jsonl; every byte of it stays')],
-  async run(io, file: string) {
+  async run(io, file) {
     const { shell } = io;
     await using store = await io.openStore();
     const header = await store.sessions.recoverHeader(resolve(shell.cwd, file));
     await io.print(header, () => `${header.id}\n`);
   },
-};
+});
 
-interface GcGiven {
-  readonly maxAge?: number;
-  readonly maxSize?: number;
-  readonly forgetMissing?: boolean;
-  readonly drafts?: boolean;
-  readonly dryRun?: boolean;
-}
-
-const gc: QuipuVerb = {
+const gc = quipuVerb({
   name: 'gc',
   summary: 'Show how much space sessions take, and remove old ones on request.',
   examples: ['quipu session gc', 'quipu session gc --max-age 90d --max-size 2GB --dry-run'],
@@ -173,7 +160,7 @@ const gc: QuipuVerb = {
     option('--drafts', 'remove unfinished files; only while no agent is at work'),
     option('--dry-run', 'only show what would be removed'),
   ],
-  async run(io, options: GcGiven) {
+  async run(io, options) {
     const { maxAge, maxSize, forgetMissing = false, drafts = false, dryRun = false } = options;
     await using store = await io.openStore();
     const report = await store.sessions.tidy({
@@ -184,7 +171,7 @@ const gc: QuipuVerb = {
     });
     await io.print({ ...report, dryRun }, () => toText(report, dryRun));
   },
-};
+});
 
 function toText(report: TidyReport, dryRun: boolean): string {
   const { sessions, bytes, removed, missing, forgotten, drafts } = report;

@@ -1,18 +1,13 @@
 import { given } from '../../base/given.ts';
 import type { Chat, ClarificationBatch } from '../../chat/handle/chats.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { parseCount } from '../kit/parse.ts';
 import { escapeControls } from '../kit/text.ts';
-import { argument, option } from '../kit/verb.ts';
+import { argument, option, preset } from '../kit/verb.ts';
 import { showMessage } from './message.ts';
 
-interface ShowGiven {
-  readonly limit: number;
-  readonly before?: number;
-  readonly branch?: string;
-}
-
-export const showVerb: QuipuVerb = {
+export const showVerb: QuipuVerb = quipuVerb({
   name: 'show',
   summary: 'Show the last messages of a chat, with questions and answers.',
   examples: [
@@ -22,11 +17,11 @@ export const showVerb: QuipuVerb = {
   ],
   takes: [
     argument('<chat>', 'id of the chat'),
-    option('-n, --limit <n>', 'how many messages at most', parseCount, 20),
+    preset('-n, --limit <n>', 'how many messages at most', parseCount, 20),
     option('--before <seq>', 'messages before this one', parseCount),
     option('--branch <id>', 'a branch, or "*" for all (default: main)'),
   ],
-  async run(io, id: string, { limit, before, branch }: ShowGiven) {
+  async run(io, id, { limit, before, branch }) {
     const { shell } = io;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
@@ -53,7 +48,7 @@ export const showVerb: QuipuVerb = {
       shell.err(`${status.problems} problems: quipu chat problems ${id}\n`);
     }
   },
-};
+});
 
 /** The batches of questions between the messages of a page. */
 async function batchesOf(chat: Chat, from: number, to: number): Promise<ClarificationBatch[]> {
@@ -81,24 +76,18 @@ function showBatch(batch: ClarificationBatch): string {
   return `${[head, ...lines].join('\n')}\n`;
 }
 
-interface SearchGiven {
-  readonly limit: number;
-  readonly branch?: string;
-  readonly before?: number;
-}
-
-export const searchVerb: QuipuVerb = {
+export const searchVerb: QuipuVerb = quipuVerb({
   name: 'search',
   summary: 'Find messages by their text, newest first.',
   examples: ['quipu chat search $chat "parser"'],
   takes: [
     argument('<chat>', 'id of the chat'),
     argument('<text>', 'what to look for, in any case'),
-    option('-n, --limit <n>', 'how many at most', parseCount, 20),
+    preset('-n, --limit <n>', 'how many at most', parseCount, 20),
     option('--before <seq>', 'messages before this one', parseCount),
     option('--branch <id>', 'only in this branch (default: all)'),
   ],
-  async run(io, id: string, text: string, options: SearchGiven) {
+  async run(io, id, text, options) {
     await using store = await io.openStore();
     const page = await (await store.chats.open(id)).search(text, options);
     for (const message of page.messages) {
@@ -108,4 +97,4 @@ export const searchVerb: QuipuVerb = {
     if (before === undefined) return;
     io.noteMore({ before });
   },
-};
+});

@@ -1,17 +1,18 @@
 import { given } from '../../base/given.ts';
 import { decodeUtf8 } from '../../base/text.ts';
-import type { ChatInfo, NewChat } from '../../chat/handle/chats.ts';
+import type { ChatInfo } from '../../chat/handle/chats.ts';
 import type { ChatEvent } from '../../chat/events/event.ts';
 import { searchVerb, showVerb } from './chat-show.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
-import { OUT_OPTIONS, openOutput, type OutGiven } from '../kit/output.ts';
+import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import type { Screen } from '../kit/screen.ts';
 import { toPlainLine, toSize } from '../kit/text.ts';
-import { argument, oneOf, option } from '../kit/verb.ts';
+import { argument, oneOf, option, preset } from '../kit/verb.ts';
 
-const create: QuipuVerb = {
+const create = quipuVerb({
   name: 'create',
   aliases: ['new'],
   summary: 'Begin a chat and print its id.',
@@ -24,29 +25,24 @@ const create: QuipuVerb = {
     option('--title <text>', 'what it is about'),
     option('--pinned', 'retention does not touch it'),
   ],
-  async run(io, options: NewChat) {
+  async run(io, options) {
     await using store = await io.createStore();
     const chat = await store.chats.create(options);
     await io.print(chat, () => `${chat.id}\n`);
   },
-};
+});
 
 const TITLE_CHARS = 48;
 
-interface ListGiven {
-  readonly limit: number;
-  readonly cursor?: string;
-}
-
-const list: QuipuVerb = {
+const list = quipuVerb({
   name: 'list',
   summary: 'List chats.',
   examples: ['quipu chat list', 'quipu chat list -n 5 --json'],
   takes: [
-    option('-n, --limit <n>', 'how many at most', parseCount, 50),
+    preset('-n, --limit <n>', 'how many at most', parseCount, 50),
     option('--cursor <text>', 'continue where the previous page ended'),
   ],
-  async run(io, { limit, cursor: from }: ListGiven) {
+  async run(io, { limit, cursor: from }) {
     await using store = await io.openStore();
     const page = await store.chats.list({ limit, ...(from !== undefined && { cursor: from }) });
     await io.printRows(page.items, toChatTable);
@@ -54,7 +50,7 @@ const list: QuipuVerb = {
     if (cursor === undefined) return;
     io.noteMore({ cursor });
   },
-};
+});
 
 function toChatTable(chats: readonly ChatInfo[], screen: Screen): string {
   const rows = chats.map(({ id, events, bytes, updatedAt, pinned, archivedAt, title }) => [
@@ -69,12 +65,12 @@ function toChatTable(chats: readonly ChatInfo[], screen: Screen): string {
   return screen.table(headings, rows, ['EVENTS', 'SIZE']);
 }
 
-const problems: QuipuVerb = {
+const problems = quipuVerb({
   name: 'problems',
   summary: 'List what is wrong in a chat, and where.',
   examples: ['quipu chat problems $chat'],
   takes: [argument('<chat>', 'id of the chat')],
-  async run(io, id: string) {
+  async run(io, id) {
     await using store = await io.openStore();
     const problems = await (await store.chats.open(id)).problems();
     await io.printRows(problems, (_, screen) => {
@@ -82,16 +78,9 @@ const problems: QuipuVerb = {
       return screen.table(['EVENT', 'KIND', 'WHAT'], rows, ['EVENT']);
     });
   },
-};
+});
 
-type Format = 'markdown' | 'json';
-
-interface ExportGiven extends OutGiven {
-  readonly format: Format;
-  readonly branch?: string;
-}
-
-const exportVerb: QuipuVerb = {
+const exportVerb = quipuVerb({
   name: 'export',
   summary: 'Print a chat as readable Markdown, or all of it as JSON.',
   examples: [
@@ -100,11 +89,11 @@ const exportVerb: QuipuVerb = {
   ],
   takes: [
     argument('<chat>', 'id of the chat'),
-    oneOf('--format <name>', 'what to print', ['markdown', 'json']).default('markdown'),
+    oneOf('--format <name>', 'what to print', ['markdown', 'json'], 'markdown'),
     option('--branch <id>', 'of Markdown: a branch, or "*" for all (default: main)'),
     ...OUT_OPTIONS,
   ],
-  async run(io, id: string, { format, branch, ...file }: ExportGiven) {
+  async run(io, id, { format, branch, ...file }) {
     const { shell } = io;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
@@ -116,11 +105,11 @@ const exportVerb: QuipuVerb = {
     }
     await output.complete();
   },
-};
+});
 
 const IMPORT_BYTES_MAX = 512 * 1024 * 1024;
 
-const importVerb: QuipuVerb = {
+const importVerb = quipuVerb({
   name: 'import',
   summary: 'Make a chat from one that was exported as JSON; print its id.',
   examples: [
@@ -131,23 +120,18 @@ const importVerb: QuipuVerb = {
     argument('<file>', 'the file, or "-" for standard input'),
     option('--id <id>', 'another id than the one it had'),
   ],
-  async run(io, file: string, options: { id?: string }) {
+  async run(io, file, options) {
     const { shell } = io;
     const bytes = await readWhole(readInput(shell, file), IMPORT_BYTES_MAX);
     await using store = await io.createStore();
     const chat = await store.chats.import(decodeUtf8(bytes), options);
     await io.print(chat, () => `${chat.id}\n`);
   },
-};
+});
 
 const PAYLOAD_CHARS = 200;
 
-interface FollowGiven {
-  readonly after?: number;
-  readonly count?: number;
-}
-
-const follow: QuipuVerb = {
+const follow = quipuVerb({
   name: 'follow',
   summary: 'Print the events of a chat, then every new one until Ctrl-C.',
   examples: ['quipu chat follow $chat', 'quipu chat follow $chat --after 120 --json'],
@@ -156,7 +140,7 @@ const follow: QuipuVerb = {
     option('--after <seq>', 'begin after this event', parseCount),
     option('-n, --count <n>', 'stop after this many events', parseCount),
   ],
-  async run(io, id: string, { after = 0, count = Infinity }: FollowGiven) {
+  async run(io, id, { after = 0, count = Infinity }) {
     const { shell } = io;
     if (count === 0) return;
     await using store = await io.openStore();
@@ -168,18 +152,13 @@ const follow: QuipuVerb = {
       if (printed >= count) return;
     }
   },
-};
+});
 
 function toLine({ seq, at, type, payload }: ChatEvent): string {
   return `${seq}  ${at}  ${type}  ${toPlainLine(JSON.stringify(payload), PAYLOAD_CHARS)}\n`;
 }
 
-interface UpdateGiven {
-  readonly title?: string;
-  readonly pinned?: boolean;
-}
-
-const update: QuipuVerb = {
+const update = quipuVerb({
   name: 'update',
   summary: 'Change the title of a chat, or pin it.',
   examples: [
@@ -193,45 +172,38 @@ const update: QuipuVerb = {
     option('--pinned', 'retention does not touch it'),
     option('--no-pinned', 'retention may touch it again'),
   ],
-  async run(io, id: string, options: UpdateGiven) {
+  async run(io, id, options) {
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).update(options);
     await io.print(chat, () => `${chat.id}\n`);
   },
-};
+});
 
-const archive: QuipuVerb = {
+const archive = quipuVerb({
   name: 'archive',
   summary: 'Compress a chat; from then on it can only be read.',
   examples: ['quipu chat archive $chat'],
   takes: [argument('<chat>', 'id of the chat')],
-  async run(io, id: string) {
+  async run(io, id) {
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).archive();
     await io.print(chat, () => `${chat.id}\n`);
   },
-};
+});
 
-const unarchive: QuipuVerb = {
+const unarchive = quipuVerb({
   name: 'unarchive',
   summary: 'Make an archived chat writable again.',
   examples: ['quipu chat unarchive $chat'],
   takes: [argument('<chat>', 'id of the chat')],
-  async run(io, id: string) {
+  async run(io, id) {
     await using store = await io.openStore();
     const chat = await (await store.chats.open(id)).unarchive();
     await io.print(chat, () => `${chat.id}\n`);
   },
-};
+});
 
-interface RetainGiven {
-  readonly maxAge?: number;
-  readonly maxSize?: number;
-  readonly remove?: boolean;
-  readonly dryRun?: boolean;
-}
-
-const retain: QuipuVerb = {
+const retain = quipuVerb({
   name: 'retain',
   summary: 'Archive chats by age and size, or remove them.',
   examples: [
@@ -245,7 +217,7 @@ const retain: QuipuVerb = {
     option('--remove', 'remove them instead, archived ones as well'),
     option('--dry-run', 'only say which'),
   ],
-  async run(io, { maxAge, maxSize, remove, dryRun = false }: RetainGiven) {
+  async run(io, { maxAge, maxSize, remove, dryRun = false }) {
     const { shell } = io;
     await using store = await io.openStore();
     const report = await store.chats.retain(
@@ -266,20 +238,20 @@ const retain: QuipuVerb = {
     await shell.out(`${chats.length} ${verb}, ${kept} stay, ${pinned} of them pinned\n`);
     for (const id of damaged) shell.err(`damaged, and stays: quipu chat problems ${id}\n`);
   },
-};
+});
 
-const rm: QuipuVerb = {
+const rm = quipuVerb({
   name: 'rm',
   summary: 'Remove a chat; "quipu gc" then frees its blobs.',
   examples: ['quipu chat rm $chat'],
   takes: [argument('<chat>', 'id of the chat')],
-  async run(io, id: string) {
+  async run(io, id) {
     await using store = await io.openStore();
     await store.chats.remove(id);
   },
-};
+});
 
-const types: QuipuVerb = {
+const types = quipuVerb({
   name: 'types',
   summary: 'List the types of events that programs have registered.',
   examples: ['quipu chat types'],
@@ -295,9 +267,9 @@ const types: QuipuVerb = {
       return screen.table(['TYPE', 'SINCE', 'ABOUT'], rows);
     });
   },
-};
+});
 
-const register: QuipuVerb = {
+const register = quipuVerb({
   name: 'register',
   summary: 'Register a type of events, so that no chat reports it as a problem.',
   examples: [
@@ -309,7 +281,7 @@ const register: QuipuVerb = {
     option('--about <text>', 'what such an event means'),
     option('--forget', 'take the type off the list; its events stay'),
   ],
-  async run(io, type: string, { about, forget }: { about?: string; forget?: boolean }) {
+  async run(io, type, { about, forget }) {
     await using store = await io.createStore();
     if (forget === true) {
       await store.chats.forgetType(type);
@@ -319,7 +291,7 @@ const register: QuipuVerb = {
     const added = await store.chats.registerType(type, named);
     await io.print(added, () => `${added.type}\n`);
   },
-};
+});
 
 export const chatVerbs: readonly QuipuVerb[] = [
   create,

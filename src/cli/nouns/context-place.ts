@@ -1,27 +1,26 @@
-import type { TurnId } from '../../base/brand.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { parseTurnIdOrNone } from '../kit/parse.ts';
-import type { GivenContext } from '../kit/parse.ts';
 import { argument, option } from '../kit/verb.ts';
 import { contextArgument } from './turn-options.ts';
 import { findContextId } from './turn-output.ts';
 
 // The verbs that change the name of a context, and where its head is.
 
-export const rename: QuipuVerb = {
+export const rename: QuipuVerb = quipuVerb({
   name: 'rename',
   summary: 'Give a context another name, or none. The old name is free then.',
   examples: ['quipu context rename 1 fix-the-parser', 'quipu context rename @draft'],
   takes: [contextArgument(), argument('[name]', 'the new name; leave it out to remove the name')],
-  async run(io, context: GivenContext, name: string | undefined) {
+  async run(io, context, name) {
     await using store = await io.openStore();
     const id = await findContextId(store, context);
     const renamed = await store.contexts.rename(id, name ?? null);
     if (io.json) await io.printJson(renamed);
   },
-};
+});
 
-export const move: QuipuVerb = {
+export const move: QuipuVerb = quipuVerb({
   name: 'move',
   summary: 'Move the head of a context to any turn, or to none, without a new turn.',
   examples: [
@@ -34,7 +33,7 @@ export const move: QuipuVerb = {
     argument('<turn>', 'the new head (0: none)', parseTurnIdOrNone),
     option('--expect-head <turn>', 'only if this is the head', parseTurnIdOrNone),
   ],
-  async run(io, context: GivenContext, head: TurnId, options: { readonly expectHead?: TurnId }) {
+  async run(io, context, head, options) {
     const { expectHead: expectedHead } = options;
     await using store = await io.openStore();
     const id = await findContextId(store, context);
@@ -42,4 +41,4 @@ export const move: QuipuVerb = {
     const moved = await store.contexts.moveHead(id, head, condition);
     if (io.json) await io.printJson(moved);
   },
-};
+});

@@ -1,15 +1,9 @@
 import { given } from '../../base/given.ts';
 import { NO_TURN } from '../../base/brand.ts';
-import type { TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import { parseCondition } from '../../context/meta-condition.ts';
 import type { Context } from '../../context/context.ts';
-import type {
-  ContextUpdate,
-  GivenRange,
-  ListOptions,
-  ReadOptions,
-} from '../../context/contexts.ts';
+import type { ContextUpdate, GivenRange, ListOptions } from '../../context/contexts.ts';
 import { ContextFlag } from '../../format/head-record.ts';
 import {
   DETAILS_OPTIONS,
@@ -22,19 +16,19 @@ import {
   toName,
   toReadOptions,
 } from './turn-options.ts';
-import type { DetailsOptions, KeyFlag, NameFlag } from './turn-options.ts';
+import type { DetailsOptions } from './turn-options.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { findContextId, mustGetContext, mustGetTurn, toTurnLine } from './turn-output.ts';
 import { move, rename } from './context-place.ts';
-import type { GivenContext } from '../kit/parse.ts';
-import type { ExportOptions } from './export-chain.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
 import { collect, parseTime, parseCount, parseTurnId } from '../kit/parse.ts';
 import type { Screen } from '../kit/screen.ts';
 import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
-import { argument, oneOf, option } from '../kit/verb.ts';
+import { argument, oneOf, option, preset } from '../kit/verb.ts';
+import type { OptionsIn } from '../kit/verb.ts';
 
-const create: QuipuVerb = {
+const create = quipuVerb({
   name: 'create',
   summary: 'Create an empty context and print its id.',
   examples: [
@@ -48,7 +42,7 @@ const create: QuipuVerb = {
     ...DETAILS_OPTIONS,
     ...KEY_OPTION,
   ],
-  async run(io, options: DetailsOptions & NameFlag & KeyFlag & { readonly orGet?: true }) {
+  async run(io, options) {
     const { name, orGet, key } = options;
     if (orGet === true && (name === undefined || key !== undefined)) {
       throw invalid('--or-get', 'needs --name, and takes no --key');
@@ -61,22 +55,30 @@ const create: QuipuVerb = {
         : await store.contexts.create({ ...details, ...toName(options), ...toKey(options) });
     await io.print(context, () => `${context.id}\n`);
   },
-};
+});
 
 const TITLE_CHARS = 48;
 
-interface ListGiven extends Pick<ListOptions, 'label' | 'kind' | 'cursor'> {
-  readonly total?: true;
-  readonly prefix?: string;
-  readonly meta?: readonly string[];
-  readonly since?: number;
-  readonly until?: number;
-  readonly createdSince?: number;
-  readonly createdUntil?: number;
-  readonly limit: number;
-}
+const LISTING = [
+  preset('-n, --limit <n>', 'how many at most', parseCount, 50),
+  option('--label <word>', 'only those with this label'),
+  option('--kind <word>', 'only those of this kind'),
+  option('--prefix <text>', 'only those whose name begins with this'),
+  option(
+    '--meta <condition>',
+    'only those with this field in their meta: key=value, key^=beginning, key, or !key for those without; may be given many times',
+    collect,
+  ),
+  option('--since <when>', 'only those used since then: a date, or 7d', parseTime),
+  option('--until <when>', 'only those last used before', parseTime),
+  option('--created-since <when>', 'only those created since then', parseTime),
+  option('--created-until <when>', 'only those created before', parseTime),
+  option('--total', 'also print the number of all matches to standard error'),
+  option('--cursor <text>', 'continue where the previous page ended'),
+] as const;
+type ListGiven = OptionsIn<typeof LISTING>;
 
-const list: QuipuVerb = {
+const list = quipuVerb({
   name: 'list',
   summary: 'List contexts, the most recently used first.',
   examples: [
@@ -85,24 +87,8 @@ const list: QuipuVerb = {
     'quipu context list --prefix customers/',
     'quipu context list --meta env=prod --meta user^=ann --since 7d --total',
   ],
-  takes: [
-    option('-n, --limit <n>', 'how many at most', parseCount, 50),
-    option('--label <word>', 'only those with this label'),
-    option('--kind <word>', 'only those of this kind'),
-    option('--prefix <text>', 'only those whose name begins with this'),
-    option(
-      '--meta <condition>',
-      'only those with this field in their meta: key=value, key^=beginning, key, or !key for those without; may be given many times',
-      collect,
-    ),
-    option('--since <when>', 'only those used since then: a date, or 7d', parseTime),
-    option('--until <when>', 'only those last used before', parseTime),
-    option('--created-since <when>', 'only those created since then', parseTime),
-    option('--created-until <when>', 'only those created before', parseTime),
-    option('--total', 'also print the number of all matches to standard error'),
-    option('--cursor <text>', 'continue where the previous page ended'),
-  ],
-  async run(io, options: ListGiven) {
+  takes: LISTING,
+  async run(io, options) {
     await using store = await io.openStore();
     const { items, cursor, total } = await store.contexts.list(toListOptions(options));
     await io.printRows(items, toContextTable);
@@ -113,7 +99,7 @@ const list: QuipuVerb = {
     // Standard output holds contexts only, so the cursor for the next page goes to standard error.
     io.noteMore({ cursor });
   },
-};
+});
 
 function toListOptions(options: ListGiven): ListOptions {
   const { limit, label, kind, prefix, cursor, total, meta } = options;
@@ -148,16 +134,16 @@ function toContextTable(contexts: readonly Context[], screen: Screen): string {
   return screen.table(headings, rows, ['CONTEXT', 'HEAD', 'DEPTH']);
 }
 
-const show: QuipuVerb = {
+const show = quipuVerb({
   name: 'show',
   summary: 'Show what is known about a context.',
   examples: ['quipu context show 1', 'quipu context show 1 --json'],
   takes: [contextArgument()],
-  async run(io, context: GivenContext) {
+  async run(io, context) {
     await using store = await io.openStore();
     await io.print(await mustGetContext(store, context), toContextFacts);
   },
-};
+});
 
 function toFlags(flags: number): string {
   const names = [
@@ -191,7 +177,7 @@ interface UpdateGiven extends DetailsOptions {
   readonly clear?: readonly (typeof FIELDS)[number][];
 }
 
-const update: QuipuVerb = {
+const update = quipuVerb({
   name: 'update',
   summary: 'Change the details of a context; the rest stays as it is.',
   examples: [
@@ -203,14 +189,14 @@ const update: QuipuVerb = {
     ...DETAILS_OPTIONS,
     oneOf('--clear <field...>', 'fields to remove', FIELDS),
   ],
-  async run(io, context: GivenContext, options: UpdateGiven) {
+  async run(io, context, options) {
     const change = toChange(options);
     await using store = await io.openStore();
     const id = await findContextId(store, context);
     const updated = await store.contexts.update(id, change);
     if (io.json) await io.printJson(updated);
   },
-};
+});
 
 function toChange(options: UpdateGiven): ContextUpdate {
   const given = toDetails(options);
@@ -222,20 +208,20 @@ function toChange(options: UpdateGiven): ContextUpdate {
   throw invalid('change', 'is missing; give --title, --kind, --label, --meta or --clear');
 }
 
-const rm: QuipuVerb = {
+const rm = quipuVerb({
   name: 'rm',
   summary: 'Remove a context. Turns that a fork or a pin needs stay.',
   examples: ['quipu context rm 3'],
   takes: [contextArgument()],
-  async run(io, context: GivenContext) {
+  async run(io, context) {
     await using store = await io.openStore();
     const id = await findContextId(store, context);
     await store.contexts.remove(id);
     if (io.json) await io.printJson({ id: String(id), removed: true });
   },
-};
+});
 
-const fork: QuipuVerb = {
+const fork = quipuVerb({
   name: 'fork',
   summary: 'Create a context that goes on from a turn, and print its id.',
   examples: [
@@ -249,20 +235,20 @@ const fork: QuipuVerb = {
     ...DETAILS_OPTIONS,
     ...KEY_OPTION,
   ],
-  async run(io, turn: TurnId, options: DetailsOptions & NameFlag & KeyFlag) {
+  async run(io, turn, options) {
     await using store = await io.openStore();
     const given = { ...toDetails(options), ...toName(options), ...toKey(options) };
     const context = await store.contexts.fork(turn, given);
     await io.print(context, () => `${context.id}\n`);
   },
-};
+});
 
-const diff: QuipuVerb = {
+const diff = quipuVerb({
   name: 'diff',
   summary: 'Show where two turns part, and the turns on each side.',
   examples: ['quipu context diff 12 17', 'quipu context diff 12 17 --json'],
   takes: [argument('<a>', 'turn id', parseTurnId), argument('<b>', 'turn id', parseTurnId)],
-  async run(io, a: TurnId, b: TurnId) {
+  async run(io, a, b) {
     const { shell } = io;
     await using store = await io.openStore();
     const diff = await store.contexts.diff(a, b);
@@ -275,14 +261,9 @@ const diff: QuipuVerb = {
       ]),
     );
   },
-};
+});
 
-interface FollowGiven extends ReadOptions {
-  readonly after?: TurnId;
-  readonly count?: number;
-}
-
-const follow: QuipuVerb = {
+const follow = quipuVerb({
   name: 'follow',
   summary: 'Print the turns of a context, then every new one until Ctrl-C.',
   examples: [
@@ -296,7 +277,7 @@ const follow: QuipuVerb = {
     option('-n, --count <n>', 'stop after this many turns', parseCount),
     ...READ_OPTIONS,
   ],
-  async run(io, context: GivenContext, options: FollowGiven) {
+  async run(io, context, options) {
     const { shell } = io;
     const { after, count = Infinity } = options;
     if (count === 0) return;
@@ -321,23 +302,23 @@ const follow: QuipuVerb = {
       if (printed >= count) return;
     }
   },
-};
+});
 
-const chain: QuipuVerb = {
+const chain = quipuVerb({
   name: 'chain',
   summary: 'Print all turns from the root to a turn, one JSON object a line.',
   examples: ['quipu context chain 12', 'quipu context chain 12 --no-payload --out chain.ndjson'],
   takes: [argument('<turn>', 'turn id', parseTurnId), ...OUT_OPTIONS, ...READ_OPTIONS],
-  async run(io, id: TurnId, options: ExportOptions) {
+  async run(io, id, options) {
     const { shell } = io;
     await using store = await io.openStore();
     const tip = await mustGetTurn(store, id, { payload: false });
     const { exportChain } = await import('./export-chain.ts');
     await exportChain(shell, store, tip, options);
   },
-};
+});
 
-const exportVerb: QuipuVerb = {
+const exportVerb = quipuVerb({
   name: 'export',
   summary: 'Print all turns from the root to the head, one JSON object a line.',
   examples: [
@@ -345,7 +326,7 @@ const exportVerb: QuipuVerb = {
     'quipu context export 1 --as original --out context-1.ndjson',
   ],
   takes: [contextArgument(), ...OUT_OPTIONS, ...READ_OPTIONS],
-  async run(io, context: GivenContext, options: ExportOptions) {
+  async run(io, context, options) {
     const { shell } = io;
     await using store = await io.openStore();
     const { head, headDepth: depth } = await mustGetContext(store, context);
@@ -353,7 +334,7 @@ const exportVerb: QuipuVerb = {
     const { exportChain } = await import('./export-chain.ts');
     await exportChain(shell, store, tip, options);
   },
-};
+});
 
 export const contextVerbs: readonly QuipuVerb[] = [
   create,

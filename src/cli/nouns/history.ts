@@ -1,13 +1,9 @@
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
 import { parseContext, parseCount, parseSince } from '../kit/parse.ts';
-import type { GivenContext } from '../kit/parse.ts';
-import { argument, oneOf, option } from '../kit/verb.ts';
+import { argument, oneOf, option, preset } from '../kit/verb.ts';
 import { contextArgument } from './turn-options.ts';
-import type { ExportGiven } from './run-export.ts';
-import type { ImportGiven } from './run-import.ts';
-import type { LogGiven } from './run-log.ts';
-import type { UsageGiven } from './run-usage.ts';
 
 // The work is loaded when a verb runs: these verbs stand alone, and so are loaded with all others that do.
 
@@ -26,10 +22,10 @@ export const AGENTS: readonly string[] = [
   'quipu',
 ];
 /** The formats of an export, and the groups that tokens are summed by. */
-const FORMATS = ['markdown', 'html', 'jsonl', 'claude-code', 'codex', 'pi'];
-const SUMS = ['day', 'model', 'project', 'agent'];
+const FORMATS = ['markdown', 'html', 'jsonl', 'claude-code', 'codex', 'pi'] as const;
+const SUMS = ['day', 'model', 'project', 'agent'] as const;
 
-const log: QuipuVerb = {
+const log = quipuVerb({
   name: 'log',
   summary: 'Show turns, newest first, and with --graph the branches that they are on.',
   more: [
@@ -46,15 +42,15 @@ const log: QuipuVerb = {
     ),
     option('--graph', 'draw the branches'),
     option('--oneline', 'one line for each turn'),
-    option('-n, --limit <n>', 'how many turns at most', parseCount, 50),
+    preset('-n, --limit <n>', 'how many turns at most', parseCount, 50),
     option('--all', 'the turns of all contexts'),
   ],
-  async run(io, context: GivenContext | undefined, given: LogGiven) {
+  async run(io, context, given) {
     await (await import('./run-log.ts')).runLog(io, context, given);
   },
-};
+});
 
-const importVerb: QuipuVerb = {
+const importVerb = quipuVerb({
   name: 'import',
   summary: 'Import the histories of coding agents. To add what is new, run it again.',
   more: [
@@ -76,12 +72,12 @@ const importVerb: QuipuVerb = {
     option('--dry-run', 'count, and write nothing'),
     option('--yes', 'do not ask'),
   ],
-  async run(io, path: string | undefined, given: ImportGiven) {
+  async run(io, path, given) {
     await (await import('./run-import.ts')).runImport(io, path, given);
   },
-};
+});
 
-const exportVerb: QuipuVerb = {
+const exportVerb = quipuVerb({
   name: 'export',
   summary: 'Write the history of a context as a page to read, or as a session file of an agent.',
   more: [
@@ -99,12 +95,12 @@ const exportVerb: QuipuVerb = {
     oneOf('--as <format>', 'format of the output (default: markdown)', FORMATS),
     ...OUT_OPTIONS,
   ],
-  async run(io, context: GivenContext, given: ExportGiven) {
+  async run(io, context, given) {
     await (await import('./run-export.ts')).runExport(io, context, given);
   },
-};
+});
 
-const usage: QuipuVerb = {
+const usage = quipuVerb({
   name: 'usage',
   summary: 'Sum the tokens that imported histories state.',
   more: [
@@ -117,9 +113,9 @@ const usage: QuipuVerb = {
     option('--since <time>', 'only from this day on, such as 30d or 2026-01-31', parseSince),
     option('--prices <file>', 'a JSON file with the prices of models'),
   ],
-  async run(io, given: UsageGiven) {
+  async run(io, given) {
     await (await import('./run-usage.ts')).runUsage(io, given);
   },
-};
+});
 
 export const historyVerbs: readonly QuipuVerb[] = [log, importVerb, exportVerb, usage];

@@ -1,12 +1,13 @@
 import { given } from '../../base/given.ts';
 import { basename } from 'node:path';
-import type { Option } from 'commander';
 import { invalid } from '../../base/errors.ts';
 import type { Answer, Question } from '../../chat/events/payloads.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { argument, option, required } from '../kit/verb.ts';
+import type { OptionOf } from '../kit/verb.ts';
 import { decodeUtf8 } from '../../base/text.ts';
 import type { ChatMessage } from '../../chat/projections/message.ts';
 import { escapeControls } from '../kit/text.ts';
@@ -19,7 +20,7 @@ export interface TextOptions {
   readonly file?: string;
 }
 
-const TEXT_OPTIONS: readonly Option[] = [
+const TEXT_OPTIONS: readonly OptionOf<TextOptions>[] = [
   option('--text <text>', 'the text itself'),
   option('--stdin', 'the text is standard input'),
   option('--file <path>', 'the text is this file'),
@@ -54,14 +55,7 @@ export function showMessage(message: ChatMessage): string {
   return `${[head, ...body].join('\n')}\n`;
 }
 
-interface AppendGiven extends TextOptions {
-  readonly role: string;
-  readonly branch?: string;
-  readonly id?: string;
-  readonly expectedSeq?: number;
-}
-
-const append: QuipuVerb = {
+const append = quipuVerb({
   name: 'append',
   summary: 'Add a message to a chat and print its id.',
   examples: [
@@ -77,7 +71,7 @@ const append: QuipuVerb = {
     option('--id <id>', 'id of the message (default: a new one)'),
     option('--expected-seq <n>', 'only if this is the last event', parseCount),
   ],
-  async run(io, chatId: string, options: AppendGiven) {
+  async run(io, chatId, options) {
     const { role, branch, id, expectedSeq } = options;
     const content = await readText(io, options);
     await using store = await io.openStore();
@@ -89,13 +83,9 @@ const append: QuipuVerb = {
     );
     await io.print(message, () => `${message.id}\n`);
   },
-};
+});
 
-interface CompleteGiven extends TextOptions {
-  readonly interrupted?: boolean;
-}
-
-const complete: QuipuVerb = {
+const complete = quipuVerb({
   name: 'complete',
   summary: 'End a message that was begun and not completed.',
   examples: [
@@ -108,7 +98,7 @@ const complete: QuipuVerb = {
     ...TEXT_OPTIONS,
     option('--interrupted', 'say that the text may be cut short'),
   ],
-  async run(io, id: string, message: string, { interrupted, ...options }: CompleteGiven) {
+  async run(io, id, message, { interrupted, ...options }) {
     const isGiven = Object.values(options).some((way) => way !== undefined && way !== false);
     const content = isGiven ? await readText(io, options) : undefined;
     await using store = await io.openStore();
@@ -117,14 +107,14 @@ const complete: QuipuVerb = {
     const event = await chat.complete(message, content, more);
     await io.print(event, () => `${event.seq}\n`);
   },
-};
+});
 
-const resume: QuipuVerb = {
+const resume = quipuVerb({
   name: 'resume',
   summary: 'Add standard input to a message that was not completed, and complete it.',
   examples: ['echo "and the rest" | quipu chat resume $chat $streaming'],
   takes: [argument('<chat>', 'id of the chat'), argument('<message>', 'id of the message')],
-  async run(io, id: string, message: string) {
+  async run(io, id, message) {
     await using store = await io.openStore();
     const stream = await (await store.chats.open(id)).resume(message);
     const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -135,9 +125,9 @@ const resume: QuipuVerb = {
     const event = await stream.complete();
     await io.print(event, () => `${event.seq}\n`);
   },
-};
+});
 
-const edit: QuipuVerb = {
+const edit = quipuVerb({
   name: 'edit',
   summary: 'Change the text of a message; the first text stays in the log.',
   examples: ['quipu chat edit $chat $message --text "hello"'],
@@ -146,15 +136,15 @@ const edit: QuipuVerb = {
     argument('<message>', 'id of the message'),
     ...TEXT_OPTIONS,
   ],
-  async run(io, id: string, message: string, options: TextOptions) {
+  async run(io, id, message, options) {
     const content = await readText(io, options);
     await using store = await io.openStore();
     const event = await (await store.chats.open(id)).edit(message, content);
     await io.print(event, () => `${event.seq}\n`);
   },
-};
+});
 
-const fork: QuipuVerb = {
+const fork = quipuVerb({
   name: 'fork',
   summary: 'Create a branch after a message, and print its id.',
   examples: [
@@ -168,7 +158,7 @@ const fork: QuipuVerb = {
     option('--branch <id>', 'id of the branch (default: a new id)'),
     option('--before-it', 'without the message itself'),
   ],
-  async run(io, id: string, message: string, options: { branch?: string; beforeIt?: true }) {
+  async run(io, id, message, options) {
     await using store = await io.openStore();
     const { branch: name, beforeIt } = options;
     const branch = await (
@@ -176,16 +166,9 @@ const fork: QuipuVerb = {
     ).fork(message, given({ branch: name, before: beforeIt }));
     await io.print({ branch }, () => `${branch}\n`);
   },
-};
+});
 
-interface RedactGiven {
-  readonly reason: string;
-  readonly erase?: boolean;
-  readonly everywhere?: boolean;
-  readonly batch?: boolean;
-}
-
-const redact: QuipuVerb = {
+const redact = quipuVerb({
   name: 'redact',
   summary: 'Hide a message for good, and with --erase remove its text.',
   examples: [
@@ -201,7 +184,7 @@ const redact: QuipuVerb = {
     option('--erase', 'remove the text from every file of the store'),
     option('--everywhere', 'with --erase: also erase attachments whose bytes others use'),
   ],
-  async run(io, id: string, what: string, { batch, ...options }: RedactGiven) {
+  async run(io, id, what, { batch, ...options }) {
     const { shell } = io;
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
@@ -219,17 +202,9 @@ const redact: QuipuVerb = {
     if (unreadableLines > 0) shell.err(`${unreadableLines} damaged lines were not looked into\n`);
     for (const hash of kept) shell.err(`kept, because others use it: attachment ${hash}\n`);
   },
-};
+});
 
-interface AttachGiven {
-  readonly name?: string;
-  readonly mediaType?: string;
-  readonly message?: string;
-  readonly artifact?: boolean;
-  readonly call?: string;
-}
-
-const attach: QuipuVerb = {
+const attach = quipuVerb({
   name: 'attach',
   summary: 'Attach a file to a chat and print the hash of its bytes.',
   examples: [
@@ -245,7 +220,7 @@ const attach: QuipuVerb = {
     option('--call <id>', 'with --artifact: the tool call that made it'),
     option('--message <id>', 'the message it belongs to'),
   ],
-  async run(io, id: string, file: string, options: AttachGiven) {
+  async run(io, id, file, options) {
     const { shell } = io;
     const { name = file === '-' ? 'standard input' : basename(file) } = options;
     await using store = await io.openStore();
@@ -253,14 +228,9 @@ const attach: QuipuVerb = {
     const attachment = await chat.attach(readInput(shell, file), { ...options, name });
     await io.print(attachment, () => `${attachment.hash}\n`);
   },
-};
+});
 
-interface AskGiven {
-  readonly questions: unknown;
-  readonly title?: string;
-}
-
-const ask: QuipuVerb = {
+const ask = quipuVerb({
   name: 'ask',
   summary: 'Open a batch of questions in a chat and print its id.',
   examples: ['quipu chat ask $chat --questions \'[{"id":"q1","text":"Sure?","kind":"yes_no"}]\''],
@@ -270,7 +240,7 @@ const ask: QuipuVerb = {
     required('--questions <json>', 'a list of {id, text, kind, options}', parseJson),
     option('--title <text>', 'what they are about'),
   ],
-  async run(io, id: string, { questions, title }: AskGiven) {
+  async run(io, id, { questions, title }) {
     if (!Array.isArray(questions)) throw invalid('questions', 'must be a JSON list');
     await using store = await io.openStore();
     const chat = await store.chats.open(id);
@@ -278,9 +248,9 @@ const ask: QuipuVerb = {
     const batch = await chat.ask(questions as readonly Question[], named);
     await io.print({ batch }, () => `${batch}\n`);
   },
-};
+});
 
-const answer: QuipuVerb = {
+const answer = quipuVerb({
   name: 'answer',
   summary: 'Answer every question of the open batch.',
   examples: ['quipu chat answer $chat $batch --answers \'{"q1":"yes"}\''],
@@ -289,7 +259,7 @@ const answer: QuipuVerb = {
     argument('<batch>', 'id of the batch'),
     required('--answers <json>', 'an object from question to answer', parseJson),
   ],
-  async run(io, id: string, batch: string, options: { answers: unknown }) {
+  async run(io, id, batch, options) {
     const { answers } = options;
     if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
       throw invalid('answers', 'must be a JSON object from question to answer');
@@ -304,9 +274,9 @@ const answer: QuipuVerb = {
     );
     await io.print(event, () => `${event.seq}\n`);
   },
-};
+});
 
-const dismiss: QuipuVerb = {
+const dismiss = quipuVerb({
   name: 'dismiss',
   summary: 'Close the open batch of questions without answers.',
   examples: ['quipu chat dismiss $chat $batch --reason "no longer needed"'],
@@ -315,12 +285,12 @@ const dismiss: QuipuVerb = {
     argument('<batch>', 'id of the batch'),
     option('--reason <text>', 'why'),
   ],
-  async run(io, id: string, batch: string, options: { reason?: string }) {
+  async run(io, id, batch, options) {
     await using store = await io.openStore();
     const event = await (await store.chats.open(id)).dismiss(batch, options.reason);
     await io.print(event, () => `${event.seq}\n`);
   },
-};
+});
 
 export const messageVerbs: readonly QuipuVerb[] = [
   append,

@@ -1,18 +1,12 @@
-import type { TurnId } from '../../base/brand.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { stillUsed } from './erasure.ts';
-import type { ErasureOptions } from './erasure.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
 import { PAYLOAD_OPTIONS, readPayload } from './turn-options.ts';
-import type { PayloadOptions } from './turn-options.ts';
 import { toSize } from '../kit/text.ts';
 import { argument, option, required } from '../kit/verb.ts';
 
-interface PatchGiven extends PayloadOptions {
-  readonly expectSeq?: number;
-}
-
-const patch: QuipuVerb = {
+const patch = quipuVerb({
   name: 'patch',
   summary: 'Replace the payload that readers of a turn see, and print the number of the patch.',
   examples: [
@@ -28,7 +22,7 @@ const patch: QuipuVerb = {
     ),
     ...PAYLOAD_OPTIONS,
   ],
-  async run(io, id: TurnId, options: PatchGiven) {
+  async run(io, id, options) {
     const { payload, encoding } = await readPayload(io, options);
     const { expectSeq: expectedSeq } = options;
     await using store = await io.openStore();
@@ -38,14 +32,9 @@ const patch: QuipuVerb = {
     });
     await io.print(patch, () => `${patch.seq}\n`);
   },
-};
+});
 
-interface TombstoneGiven {
-  readonly reason: string;
-  readonly expectSeq?: number;
-}
-
-const tombstone: QuipuVerb = {
+const tombstone = quipuVerb({
   name: 'tombstone',
   summary: "Hide a turn's payload and print the number of the patch.",
   examples: ['quipu context tombstone 12 --reason "posted by mistake"'],
@@ -59,7 +48,7 @@ const tombstone: QuipuVerb = {
       parseCount,
     ),
   ],
-  async run(io, id: TurnId, options: TombstoneGiven) {
+  async run(io, id, options) {
     const { reason, expectSeq: expectedSeq } = options;
     await using store = await io.openStore();
     const patch = await store.contexts.tombstone(id, reason, {
@@ -67,14 +56,14 @@ const tombstone: QuipuVerb = {
     });
     await io.print(patch, () => `${patch.seq}\n`);
   },
-};
+});
 
-const patches: QuipuVerb = {
+const patches = quipuVerb({
   name: 'patches',
   summary: 'List the patches on a turn, oldest first.',
   examples: ['quipu context patches 12', 'quipu context patches 12 --json'],
   takes: [argument('<turn>', 'turn id', parseTurnId)],
-  async run(io, id: TurnId) {
+  async run(io, id) {
     await using store = await io.openStore();
     await io.printRows(await store.contexts.patches(id), (patches, screen) => {
       const rows = patches.map((patch) => [
@@ -87,9 +76,9 @@ const patches: QuipuVerb = {
       return screen.table(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']);
     });
   },
-};
+});
 
-const erase: QuipuVerb = {
+const erase = quipuVerb({
   name: 'erase',
   summary: "Remove a turn's bytes for good; the turn and the reason stay.",
   examples: [
@@ -102,7 +91,7 @@ const erase: QuipuVerb = {
     required('--reason <text>', 'why; shown in place of the payload'),
     option('--everywhere', 'also from the other turns that use the same bytes'),
   ],
-  async run(io, id: TurnId, options: ErasureOptions) {
+  async run(io, id, options) {
     const { shell } = io;
     const { reason, everywhere = false } = options;
     await using store = await io.openStore();
@@ -112,33 +101,33 @@ const erase: QuipuVerb = {
     else if (erased) for (const { hash } of blobs) await shell.out(`${hash}\n`);
     if (!erased) throw stillUsed(blobs, turn);
   },
-};
+});
 
-const pin: QuipuVerb = {
+const pin = quipuVerb({
   name: 'pin',
   summary: 'Keep a turn and all before it, also if no context leads to it.',
   examples: ['quipu context pin 12 --reason "quoted in the report"'],
   takes: [argument('<turn>', 'turn id', parseTurnId), option('--reason <text>', 'why')],
-  async run(io, id: TurnId, { reason }: { readonly reason?: string }) {
+  async run(io, id, { reason }) {
     await using store = await io.openStore();
     await store.contexts.pin(id, { ...(reason !== undefined && { reason }) });
     if (io.json) await io.printJson({ turn: String(id), pinned: true });
   },
-};
+});
 
-const unpin: QuipuVerb = {
+const unpin = quipuVerb({
   name: 'unpin',
   summary: 'Remove the pin of a turn.',
   examples: ['quipu context unpin 12'],
   takes: [argument('<turn>', 'turn id', parseTurnId)],
-  async run(io, id: TurnId) {
+  async run(io, id) {
     await using store = await io.openStore();
     await store.contexts.unpin(id);
     if (io.json) await io.printJson({ turn: String(id), pinned: false });
   },
-};
+});
 
-const pins: QuipuVerb = {
+const pins = quipuVerb({
   name: 'pins',
   summary: 'List the pinned turns.',
   examples: ['quipu context pins', 'quipu context pins --json'],
@@ -150,7 +139,7 @@ const pins: QuipuVerb = {
       return screen.table(['TURN', 'REASON'], rows, ['TURN']);
     });
   },
-};
+});
 
 export const overlayVerbs: readonly QuipuVerb[] = [
   patch,

@@ -7,23 +7,24 @@ import type {
   Queue,
   WorkNote,
 } from '../../queue/events/queue.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { EVENT_TYPES, collect, parseCount, parseSeconds } from '../kit/parse.ts';
-import { argument, oneOf, option, required } from '../kit/verb.ts';
+import { argument, oneOf, option, preset, required } from '../kit/verb.ts';
 
-const create: QuipuVerb = {
+const create = quipuVerb({
   name: 'create',
   summary: 'Create a queue, if it does not exist.',
   examples: ['quipu queue create inbox'],
   takes: [argument('<queue>', 'its name')],
-  async run(io, name: string) {
+  async run(io, name) {
     await using store = await io.createStore();
     await store.queues.open(name);
     await io.print({ name }, () => `${name}\n`);
   },
-};
+});
 
-const list: QuipuVerb = {
+const list = quipuVerb({
   name: 'list',
   summary: 'List the queues by name.',
   examples: ['quipu queue list'],
@@ -38,22 +39,22 @@ const list: QuipuVerb = {
       return screen.table(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']);
     });
   },
-};
+});
 
-const show: QuipuVerb = {
+const show = quipuVerb({
   name: 'show',
   aliases: ['info'],
   summary: 'Show the consumers of a queue and how far each one is.',
   examples: ['quipu queue show inbox', 'quipu queue show inbox --json'],
   takes: [argument('<queue>', 'its name')],
-  async run(io, name: string) {
+  async run(io, name) {
     const { shell } = io;
     const info = await withQueue(io, name, (queue) => queue.info());
     if (io.json) return io.printJson(info);
     const { toQueueText } = await import('../kit/queue-events.ts');
     await shell.out(toQueueText(info));
   },
-};
+});
 
 interface PushGiven {
   readonly source?: string;
@@ -63,7 +64,7 @@ interface PushGiven {
   readonly batch?: boolean;
 }
 
-const push: QuipuVerb = {
+const push = quipuVerb({
   name: 'push',
   summary: 'Append an event, or a batch from standard input. Prints the ids.',
   examples: [
@@ -79,7 +80,7 @@ const push: QuipuVerb = {
     option('--content <text>', 'content of the event'),
     option('--batch', 'read one JSON object a line from standard input'),
   ],
-  async run(io, name: string, options: PushGiven) {
+  async run(io, name, options) {
     const { shell } = io;
     const events = await readPushed(shell, options);
     await using store = await io.createStore();
@@ -88,7 +89,7 @@ const push: QuipuVerb = {
     if (!io.json) await shell.out(ids.map((id) => `${id}\n`).join(''));
     else await io.printJson(options.batch === true ? { ids } : { id: ids[0] });
   },
-};
+});
 
 async function readPushed(shell: QuipuShell, options: PushGiven): Promise<NewEvent[]> {
   if (options.batch === true) {
@@ -109,13 +110,7 @@ async function readPushed(shell: QuipuShell, options: PushGiven): Promise<NewEve
   ];
 }
 
-interface PeekGiven {
-  readonly after: number;
-  readonly limit: number;
-  readonly filter?: string;
-}
-
-const peek: QuipuVerb = {
+const peek = quipuVerb({
   name: 'peek',
   summary: 'Print events, one JSON object a line, and change nothing.',
   examples: [
@@ -124,11 +119,11 @@ const peek: QuipuVerb = {
   ],
   takes: [
     argument('<queue>', 'its name'),
-    option('--after <id>', 'begin after this event', parseCount, 0),
-    option('-n, --limit <n>', 'how many at most', parseCount, 100),
+    preset('--after <id>', 'begin after this event', parseCount, 0),
+    preset('-n, --limit <n>', 'how many at most', parseCount, 100),
     option('--filter <condition>', `such as "type = 'message'"`),
   ],
-  async run(io, name: string, { after, limit, filter }: PeekGiven) {
+  async run(io, name, { after, limit, filter }) {
     const options: PeekOptions = {
       lastEventId: after,
       limit,
@@ -137,14 +132,9 @@ const peek: QuipuVerb = {
     const events = await withQueue(io, name, (queue) => queue.peek(options));
     for (const event of events) await io.printJson(event);
   },
-};
+});
 
-interface SubscribeGiven {
-  readonly handler: string;
-  readonly filter?: string;
-}
-
-const subscribe: QuipuVerb = {
+const subscribe = quipuVerb({
   name: 'subscribe',
   summary: 'Register a consumer and the command that handles its events.',
   examples: [
@@ -157,29 +147,23 @@ const subscribe: QuipuVerb = {
     required('--handler <cmd>', 'a command for the shell, run where the store is'),
     option('--filter <condition>', 'which events (default: all)'),
   ],
-  async run(io, name: string, consumer: string, options: SubscribeGiven) {
+  async run(io, name, consumer, options) {
     const row = await withQueue(io, name, (queue) => queue.subscribe({ consumer, ...options }));
     await io.print(row, () => `${row.consumer_id}\n`);
   },
-};
+});
 
-const unsubscribe: QuipuVerb = {
+const unsubscribe = quipuVerb({
   name: 'unsubscribe',
   summary: 'Remove a consumer. Its progress stays.',
   examples: ['quipu queue unsubscribe inbox worker-1'],
   takes: [argument('<queue>', 'its name'), argument('<consumer>', 'which one')],
-  async run(io, name: string, consumer: string) {
+  async run(io, name, consumer) {
     await withQueue(io, name, (queue) => queue.unsubscribe(consumer));
   },
-};
+});
 
-interface PopGiven {
-  readonly after: number;
-  readonly limit: number;
-  readonly fence?: number;
-}
-
-const pop: QuipuVerb = {
+const pop = quipuVerb({
   name: 'pop',
   summary: 'Acknowledge the events that a consumer handled, and print the next ones.',
   examples: [
@@ -190,21 +174,21 @@ const pop: QuipuVerb = {
     argument('<queue>', 'its name'),
     argument('<consumer>', 'name of the consumer'),
     required('--after <id>', 'the newest event that was handled, 0 for none', parseCount),
-    option('-n, --limit <n>', 'how many at most', parseCount, 100),
+    preset('-n, --limit <n>', 'how many at most', parseCount, 100),
     option(
       '--fence <n>',
       'the lease of the worker that runs this (default: $QUIPU_FENCE)',
       parseCount,
     ),
   ],
-  async run(io, name: string, consumer: string, options: PopGiven) {
+  async run(io, name, consumer, options) {
     const { shell } = io;
     const { after, limit, fence = fenceOf(shell, name, consumer) } = options;
     const page = { lastEventId: after, limit, ...(fence !== undefined && { fence }) };
     const events = await withQueue(io, name, (queue) => queue.pop(consumer, page));
     for (const event of events) await io.printJson(event);
   },
-};
+});
 
 /** The fence that a worker gave this handler, if the command is about the same consumer. */
 function fenceOf({ env }: QuipuShell, queue: string, consumer: string): number | undefined {
@@ -213,12 +197,12 @@ function fenceOf({ env }: QuipuShell, queue: string, consumer: string): number |
   return Number(fence);
 }
 
-const dispatch: QuipuVerb = {
+const dispatch = quipuVerb({
   name: 'dispatch',
   summary: 'Start the handlers that have events to handle, as a push does.',
   examples: ['quipu queue dispatch inbox'],
   takes: [argument('<queue>', 'its name')],
-  async run(io, name: string) {
+  async run(io, name) {
     const { shell } = io;
     const report = await withQueue(io, name, (queue) => queue.dispatch());
     if (io.json) return io.printJson(report);
@@ -227,16 +211,9 @@ const dispatch: QuipuVerb = {
       shell.err(`skipped ${consumer} (${reason})\n`);
     }
   },
-};
+});
 
-interface WorkGiven {
-  readonly consumer?: readonly string[];
-  readonly once?: boolean;
-  readonly jobs?: number;
-  readonly lease?: number;
-}
-
-const work: QuipuVerb = {
+const work = quipuVerb({
   name: 'work',
   summary:
     'Run the handlers of consumers here, until Ctrl-C. For queues on PostgreSQL; any number of machines may do it.',
@@ -256,7 +233,7 @@ const work: QuipuVerb = {
       parseSeconds,
     ),
   ],
-  async run(io, queues: readonly string[], options: WorkGiven) {
+  async run(io, queues, options) {
     const { shell } = io;
     const { consumer, once, jobs, lease } = options;
     const signal = shell.catchInterrupt();
@@ -278,29 +255,23 @@ const work: QuipuVerb = {
     });
     await printed;
   },
-};
+});
 
 function toLine({ queue, consumer, what, text }: WorkNote): string {
   return `${queue} ${consumer} ${what}: ${text.replaceAll(/\s+/g, ' ')}\n`;
 }
 
-interface FollowGiven {
-  readonly after: number;
-  readonly filter?: string;
-  readonly count?: number;
-}
-
-const follow: QuipuVerb = {
+const follow = quipuVerb({
   name: 'follow',
   summary: 'Print the events of a queue, then every new one until Ctrl-C.',
   examples: ['quipu queue follow inbox', 'quipu queue follow inbox --after 40 -n 3'],
   takes: [
     argument('<queue>', 'its name'),
-    option('--after <id>', 'begin after this event', parseCount, 0),
+    preset('--after <id>', 'begin after this event', parseCount, 0),
     option('--filter <condition>', `such as "type = 'message'"`),
     option('-n, --count <n>', 'stop after this many events', parseCount),
   ],
-  async run(io, name: string, options: FollowGiven) {
+  async run(io, name, options) {
     const { shell } = io;
     const { after, filter, count = Infinity } = options;
     if (count === 0) return;
@@ -315,7 +286,7 @@ const follow: QuipuVerb = {
       }
     });
   },
-};
+});
 
 export const queueVerbs: readonly QuipuVerb[] = [
   create,

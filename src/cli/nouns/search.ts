@@ -7,25 +7,32 @@ import type {
   SearchHit,
   SearchOptions,
 } from '../../search/contract/search.ts';
-import { withProgress, type QuipuVerb } from '../kit/command.ts';
+import { type QuipuVerb, quipuVerb, withProgress } from '../kit/command.ts';
 import { parseCount, parseDuration } from '../kit/parse.ts';
 import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
 import { argument, option } from '../kit/verb.ts';
-
-interface SearchGiven {
-  readonly newest?: boolean;
-  readonly limit?: number;
-  readonly cursor?: string;
-  readonly group?: boolean;
-  readonly facets?: boolean;
-  readonly around?: number;
-  readonly indexWait?: number;
-}
+import type { OptionsIn } from '../kit/verb.ts';
 
 /** The first search of a store builds its index, which takes a minute for a gigabyte of text. */
 const INDEX_WAIT_MS = 600_000;
 
-const search: QuipuVerb = {
+const SEARCHING = [
+  argument('<query...>', 'what to look for'),
+  option('--newest', 'the newest first (default: the best first)'),
+  option('-n, --limit <n>', 'how many hits, or threads with --group (default: 20)', parseCount),
+  option('--cursor <cursor>', 'continue where the previous page ended'),
+  option('--group', 'by thread, with the best hits of each'),
+  option('--facets', 'count the matches by kind, type, model and day'),
+  option('--around <n>', 'also print this many neighbours on each side', parseCount),
+  option(
+    '--index-wait <time>',
+    'how long to wait for the index to be up to date (default: 10m)',
+    parseDuration,
+  ),
+] as const;
+type SearchGiven = OptionsIn<typeof SEARCHING>;
+
+const search = quipuVerb({
   name: 'search',
   summary: 'Find any text: in turns, messages, steps, entries, outputs and events.',
   more: [
@@ -39,21 +46,8 @@ const search: QuipuVerb = {
     'quipu search getUserName --around 3',
     "quipu search 'kind:context n' --group --facets --json",
   ],
-  takes: [
-    argument('<query...>', 'what to look for'),
-    option('--newest', 'the newest first (default: the best first)'),
-    option('-n, --limit <n>', 'how many hits, or threads with --group (default: 20)', parseCount),
-    option('--cursor <cursor>', 'continue where the previous page ended'),
-    option('--group', 'by thread, with the best hits of each'),
-    option('--facets', 'count the matches by kind, type, model and day'),
-    option('--around <n>', 'also print this many neighbours on each side', parseCount),
-    option(
-      '--index-wait <time>',
-      'how long to wait for the index to be up to date (default: 10m)',
-      parseDuration,
-    ),
-  ],
-  async run(io, words: readonly string[], given: SearchGiven) {
+  takes: SEARCHING,
+  async run(io, words, given) {
     const { shell } = io;
     const query = words.join(' ');
     if (query.trim() === '') throw invalid('query', 'is empty; write a word to look for');
@@ -69,7 +63,7 @@ const search: QuipuVerb = {
       shell.err(`the index is behind: ${index.done ?? 0} of ${index.total ?? 0} records read\n`);
     }
   },
-};
+});
 
 function toOptions(options: SearchGiven): SearchOptions {
   const { newest, limit, cursor, group, facets, around, indexWait = INDEX_WAIT_MS } = options;

@@ -1,48 +1,23 @@
 import { given } from '../../base/given.ts';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import type { Option } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { invalid } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
 import { LOG_LEVELS } from '../../server/log/log-level.ts';
-import type { LogLevel } from '../../server/log/log-level.ts';
 import type { McpAnswer } from '../../server/http/routes/mcp.ts';
 import type { ServerOptions } from '../../server/server-options.ts';
 import type { RunningServer } from '../../server/start-server.ts';
 import { tokenFileOf } from '../../server/access/token-file.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import { TOKEN_FILE_OPTION } from './token.ts';
-import type { TokenFileOption } from './token.ts';
-import { oneOf, option } from '../kit/verb.ts';
+import { oneOf, option, preset } from '../kit/verb.ts';
+import type { OptionsIn } from '../kit/verb.ts';
 import { readVersion } from '../kit/version.ts';
 
-interface ServeGiven extends TokenFileOption {
-  readonly host: string;
-  readonly port: number;
-  readonly tcpPort: number;
-  readonly cxdbPort?: number;
-  readonly allowAnonymous?: boolean;
-  readonly allowHandlers?: boolean;
-  readonly allowOrigin?: readonly string[];
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly demo?: boolean;
-  readonly search?: boolean;
-  readonly mcp?: boolean;
-  readonly mcpWrites?: boolean;
-  readonly logLevel: LogLevel;
-  readonly maxConnections?: number;
-  readonly maxBody?: number;
-  readonly maxPending?: number;
-  readonly answerTimeout?: number;
-  readonly stallTimeout?: number;
-  readonly idleTimeout?: number;
-  readonly grace?: number;
-}
-
-const LIMITS: readonly Option[] = [
+const LIMITS = [
   option(
     '--max-connections <n>',
     'most connections at a time, per listener (default: 1024)',
@@ -66,9 +41,44 @@ const LIMITS: readonly Option[] = [
     parseDuration,
   ),
   option('--grace <time>', 'time to finish requests when stopping (default: 10s)', parseDuration),
-];
+] as const;
 
-export const serve: QuipuVerb = {
+const SERVING = [
+  preset(
+    '--host <address>',
+    'address to listen on; one that other machines can reach needs tokens',
+    undefined,
+    '127.0.0.1',
+  ),
+  preset('--port <n>', 'port for HTTP; 0 for any free port', parsePort, 7410),
+  preset('--tcp-port <n>', 'port for the binary protocol; 0 for any free port', parsePort, 7411),
+  option(
+    '--cxdb-port <n>',
+    'a second port for HTTP that answers as cxdb does, for its clients and its page',
+    parsePort,
+  ),
+  option(
+    '--allow-anonymous',
+    'let every client that can connect read, write and erase, without a token; not with --allow-handlers',
+  ),
+  option(
+    '--allow-handlers',
+    'let tokens with the scope admin register programs: handlers of queues, bundles of workflows',
+  ),
+  option('--allow-origin <origin>', 'let pages of this origin use HTTP; repeat for more', collect),
+  option('--tls-cert <file>', 'certificate (PEM); all listeners then speak TLS'),
+  option('--tls-key <file>', 'private key of the certificate (PEM)'),
+  option('--demo', 'fill the store with sample data first; the store must be empty'),
+  option('--no-search', 'make no search index, and refuse searches'),
+  option('--mcp', 'let MCP clients search and read, at /mcp'),
+  option('--mcp-writes', 'like --mcp; clients with the scope write may also fork and append notes'),
+  oneOf('--log-level <level>', 'the least severe messages to log', LOG_LEVELS, 'info'),
+  ...LIMITS,
+  ...TOKEN_FILE_OPTION,
+] as const;
+type ServeGiven = OptionsIn<typeof SERVING>;
+
+export const serve: QuipuVerb = quipuVerb({
   name: 'serve',
   summary: 'Serve a store to other processes and machines.',
   examples: [
@@ -76,47 +86,8 @@ export const serve: QuipuVerb = {
     'quipu serve --demo --store ./sample',
     'quipu serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem',
   ],
-  takes: [
-    option(
-      '--host <address>',
-      'address to listen on; one that other machines can reach needs tokens',
-      undefined,
-      '127.0.0.1',
-    ),
-    option('--port <n>', 'port for HTTP; 0 for any free port', parsePort, 7410),
-    option('--tcp-port <n>', 'port for the binary protocol; 0 for any free port', parsePort, 7411),
-    option(
-      '--cxdb-port <n>',
-      'a second port for HTTP that answers as cxdb does, for its clients and its page',
-      parsePort,
-    ),
-    option(
-      '--allow-anonymous',
-      'let every client that can connect read, write and erase, without a token; not with --allow-handlers',
-    ),
-    option(
-      '--allow-handlers',
-      'let tokens with the scope admin register programs: handlers of queues, bundles of workflows',
-    ),
-    option(
-      '--allow-origin <origin>',
-      'let pages of this origin use HTTP; repeat for more',
-      collect,
-    ),
-    option('--tls-cert <file>', 'certificate (PEM); all listeners then speak TLS'),
-    option('--tls-key <file>', 'private key of the certificate (PEM)'),
-    option('--demo', 'fill the store with sample data first; the store must be empty'),
-    option('--no-search', 'make no search index, and refuse searches'),
-    option('--mcp', 'let MCP clients search and read, at /mcp'),
-    option(
-      '--mcp-writes',
-      'like --mcp; clients with the scope write may also fork and append notes',
-    ),
-    oneOf('--log-level <level>', 'the least severe messages to log', LOG_LEVELS).default('info'),
-    ...LIMITS,
-    ...TOKEN_FILE_OPTION,
-  ],
-  async run(io, options: ServeGiven) {
+  takes: SERVING,
+  async run(io, options) {
     const { shell } = io;
     const signal = shell.catchInterrupt();
     // These modules are loaded here: every command starts with this file, and few of them are servers.
@@ -137,7 +108,7 @@ export const serve: QuipuVerb = {
     }
     log.info({}, 'stopped');
   },
-};
+});
 
 function toMcp({ mcp, mcpWrites = false }: ServeGiven): Pick<ServerOptions, 'mcp'> {
   if (mcp !== true && !mcpWrites) return {};

@@ -5,19 +5,14 @@ import { setTimeout } from 'node:timers/promises';
 import { invalid } from '../../base/errors.ts';
 import type { NewEntry, SessionEntry } from '../../session/entries/session-entry.ts';
 import type { Session } from '../../session/sessions.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { toFacts, toSize } from '../kit/text.ts';
 import { readLines } from '../kit/input.ts';
-import { argument, option } from '../kit/verb.ts';
+import { argument, option, preset } from '../kit/verb.ts';
 
-interface CreateGiven {
-  readonly cwd?: string;
-  readonly folder?: string;
-  readonly title?: string;
-}
-
-const create: QuipuVerb = {
+const create = quipuVerb({
   name: 'create',
   summary: 'Begin a session, and print its id.',
   examples: [
@@ -29,7 +24,7 @@ const create: QuipuVerb = {
     option('--folder <folder>', 'folder for its file (default: inside the store)'),
     option('--title <text>', 'title of the session'),
   ],
-  async run(io, { cwd = '.', folder, title }: CreateGiven) {
+  async run(io, { cwd = '.', folder, title }) {
     const { shell } = io;
     await using store = await io.createStore();
     await using session = await store.sessions.create({
@@ -40,15 +35,11 @@ const create: QuipuVerb = {
     const { id, file, header } = session;
     await io.print({ id, file, header }, () => `${id}\n`);
   },
-};
+});
 
 const LINE_BYTES_MAX = 256 * 1024 * 1024;
 
-interface AppendGiven {
-  readonly entry?: unknown;
-}
-
-const append: QuipuVerb = {
+const append = quipuVerb({
   name: 'append',
   summary: 'Append entries, and print their ids.',
   examples: [
@@ -59,7 +50,7 @@ const append: QuipuVerb = {
     argument('<session>', 'id or path of its file'),
     option('--entry <json>', 'the entry (default: one a line on standard input)', parseJson),
   ],
-  async run(io, name: string, { entry }: AppendGiven) {
+  async run(io, name, { entry }) {
     const { shell } = io;
     await using store = await io.openStore();
     await using session = await store.sessions.open(toSessionArgument(shell, name));
@@ -68,7 +59,7 @@ const append: QuipuVerb = {
       await io.print({ id, parentId }, () => `${id}\n`);
     }
   },
-};
+});
 
 async function* entriesOf(shell: QuipuShell): AsyncGenerator<unknown> {
   let number = 0;
@@ -84,20 +75,15 @@ async function* entriesOf(shell: QuipuShell): AsyncGenerator<unknown> {
   }
 }
 
-interface ListGiven {
-  readonly limit: number;
-  readonly cursor?: string;
-}
-
-const list: QuipuVerb = {
+const list = quipuVerb({
   name: 'list',
   summary: 'List the sessions that the store knows, the oldest first.',
   examples: ['quipu session list', 'quipu session list -n 5 --json'],
   takes: [
-    option('-n, --limit <n>', 'how many at most', parseCount, 50),
+    preset('-n, --limit <n>', 'how many at most', parseCount, 50),
     option('--cursor <text>', 'continue where the previous page ended'),
   ],
-  async run(io, { limit, cursor }: ListGiven) {
+  async run(io, { limit, cursor }) {
     await using store = await io.openStore();
     const page = await store.sessions.list({ limit, ...(cursor !== undefined && { cursor }) });
     await io.printRows(page.items, (sessions, screen) => {
@@ -111,14 +97,14 @@ const list: QuipuVerb = {
     });
     if (page.cursor !== undefined) io.noteMore({ cursor: page.cursor });
   },
-};
+});
 
-const show: QuipuVerb = {
+const show = quipuVerb({
   name: 'show',
   summary: 'Show where a session is and what it contains.',
   examples: ['quipu session show $id'],
   takes: [argument('<session>', 'id or path of its file')],
-  async run(io, name: string) {
+  async run(io, name) {
     const { shell } = io;
     await using store = await io.openStore();
     const details = await store.sessions.details(toSessionArgument(shell, name));
@@ -142,7 +128,7 @@ const show: QuipuVerb = {
       ]),
     );
   },
-};
+});
 
 interface CatGiven {
   readonly last?: number;
@@ -150,7 +136,7 @@ interface CatGiven {
   readonly raw?: boolean;
 }
 
-const cat: QuipuVerb = {
+const cat = quipuVerb({
   name: 'cat',
   summary: 'Print the entries of a session, one JSON object a line.',
   examples: [
@@ -163,13 +149,13 @@ const cat: QuipuVerb = {
     option('--branch [entry]', 'only what leads to the leaf, or to this entry'),
     option('--raw', 'leave references to blobs as they are'),
   ],
-  async run(io, name: string, options: CatGiven) {
+  async run(io, name, options) {
     const { shell } = io;
     await using store = await io.openStore();
     await using session = await store.sessions.open(toSessionArgument(shell, name));
     for await (const entry of chosen(session, options, shell)) await io.printJson(entry);
   },
-};
+});
 
 async function* chosen(
   session: Session,
@@ -194,16 +180,11 @@ async function* chosen(
   if (malformedLines > 0) shell.err(`${malformedLines} lines could not be read\n`);
 }
 
-interface FollowGiven {
-  readonly count?: number;
-  readonly raw?: boolean;
-}
-
 /** Other programs write the file of a session, too, and tell nobody, so it is looked at in such intervals. */
 const LOOK_MS = 250;
 const LOOK_ENTRIES = 64;
 
-const follow: QuipuVerb = {
+const follow = quipuVerb({
   name: 'follow',
   summary: 'Print the entries of a session, then every new one until Ctrl-C.',
   more: 'A file that was written anew since is printed from its beginning.',
@@ -213,7 +194,7 @@ const follow: QuipuVerb = {
     option('-n, --count <n>', 'end after so many entries', parseCount),
     option('--raw', 'leave references to blobs as they are'),
   ],
-  async run(io, name: string, { count = Infinity, raw = false }: FollowGiven) {
+  async run(io, name, { count = Infinity, raw = false }) {
     const { shell } = io;
     if (count === 0) return;
     await using store = await io.openStore();
@@ -225,7 +206,7 @@ const follow: QuipuVerb = {
       if (printed >= count) return;
     }
   },
-};
+});
 
 async function* oldAndNew(
   session: Session,
@@ -280,12 +261,7 @@ async function entriesAfter(
   }
 }
 
-interface ArtifactGiven {
-  readonly offset?: number;
-  readonly limit?: number;
-}
-
-const artifact: QuipuVerb = {
+const artifact = quipuVerb({
   name: 'artifact',
   summary: 'List the artifacts of a session, or print one.',
   examples: [
@@ -299,7 +275,7 @@ const artifact: QuipuVerb = {
     option('--offset <line>', 'the first line, counted from 1', parseCount),
     option('--limit <lines>', 'how many lines', parseCount),
   ],
-  async run(io, name: string, address: string | undefined, options: ArtifactGiven) {
+  async run(io, name, address, options) {
     const { shell } = io;
     await using store = await io.openStore();
     const session = toSessionArgument(shell, name);
@@ -322,20 +298,20 @@ const artifact: QuipuVerb = {
     for (const note of resource.notes) shell.err(`${note}\n`);
     await io.print(resource, () => resource.content);
   },
-};
+});
 
-const rm: QuipuVerb = {
+const rm = quipuVerb({
   name: 'rm',
   summary: 'Remove a session and its artifacts; "quipu gc" then frees its blobs.',
   examples: ['quipu session rm $id'],
   takes: [argument('<session>', 'id or path of its file')],
-  async run(io, session: string) {
+  async run(io, session) {
     const { shell } = io;
     await using store = await io.openStore();
     await store.sessions.remove(toSessionArgument(shell, session));
     if (io.json) await io.printJson({ session, removed: true });
   },
-};
+});
 
 export const sessionVerbs: readonly QuipuVerb[] = [
   create,

@@ -7,7 +7,7 @@ import type { CopyReport, LeftOut } from '../../copy-store.ts';
 import { nameOfPlace } from '../../postgres/address.ts';
 import type { Stats } from '../../store/maintain.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
-import { isAddress, toAbsolute, withProgress } from '../kit/command.ts';
+import { isAddress, quipuVerb, toAbsolute, withProgress } from '../kit/command.ts';
 import {
   checkClock,
   checkDisk,
@@ -25,7 +25,7 @@ import { readVersion } from '../kit/version.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-const init: QuipuVerb = {
+const init = quipuVerb({
   name: 'init',
   summary: 'Create a store and print its place.',
   examples: ['quipu init', 'quipu init --store ~/.quipu'],
@@ -37,7 +37,7 @@ const init: QuipuVerb = {
     if (!created) shell.err('quipu: it was there before\n');
     return await shell.out(`${store}\n`);
   },
-};
+});
 
 /** Returns false when there is a store already, which is then only looked at. */
 async function createOnce(io: CommandIo): Promise<boolean> {
@@ -51,7 +51,7 @@ async function createOnce(io: CommandIo): Promise<boolean> {
   return true;
 }
 
-const stats: QuipuVerb = {
+const stats = quipuVerb({
   name: 'stats',
   summary: 'Show counts, sizes and how much sharing and compression save.',
   examples: ['quipu stats', 'quipu stats --json'],
@@ -60,7 +60,7 @@ const stats: QuipuVerb = {
     const found = await store.maintain.stats();
     await io.print(found, () => toStatsFacts(nameOfPlace(io.place), found));
   },
-};
+});
 
 function toStatsFacts(place: string, found: Stats): string {
   return toFacts([
@@ -82,7 +82,7 @@ function toStatsFacts(place: string, found: Stats): string {
   ]);
 }
 
-const copy: QuipuVerb = {
+const copy = quipuVerb({
   name: 'copy',
   summary:
     'Make one store a copy of another, with the same ids, and compare them. To continue after an interruption, run it again.',
@@ -95,7 +95,7 @@ const copy: QuipuVerb = {
     argument('<from>', 'a folder or postgres://…; stop all programs that use it first'),
     argument('<to>', 'a place without a store, or the rest of an interrupted run'),
   ],
-  async run(io, from: string, to: string) {
+  async run(io, from, to) {
     const { shell } = io;
     const signal = shell.catchInterrupt();
     const onLeftOut = (leftOut: readonly LeftOut[]): void => {
@@ -115,7 +115,7 @@ const copy: QuipuVerb = {
     );
     await io.print(report, toCopyFacts);
   },
-};
+});
 
 function toNote({ what, count, why }: LeftOut): string {
   return `not copied: ${what} (${count}): ${why}\n`;
@@ -135,17 +135,13 @@ function toCopyFacts(report: CopyReport): string {
   ]);
 }
 
-interface DoctorGiven {
-  readonly server?: string;
-}
-
-const doctor: QuipuVerb = {
+const doctor = quipuVerb({
   name: 'doctor',
   summary: 'Check a store, this machine or a server, and print what to do.',
   examples: ['quipu doctor', 'quipu doctor --server quipu://127.0.0.1:7411', 'quipu doctor --json'],
   exits: '0 nothing failed, 1 something did, and the line says what to do',
   takes: [option('--server <address>', 'look at this server instead of a store')],
-  async run(io, { server }: DoctorGiven) {
+  async run(io, { server }) {
     const place = server ?? io.place;
     const machine = await lookAtMachine(io);
     const broken = machine.some(({ grade }) => grade === 'fail');
@@ -159,7 +155,7 @@ const doctor: QuipuVerb = {
     const failed = findings.filter(({ grade }) => grade === 'fail').length;
     if (failed > 0) throw new Unhealthy(`${failed} ${failed === 1 ? 'check' : 'checks'} failed`);
   },
-};
+});
 
 /** Checks the things that must work before any module of a store can be loaded. */
 async function lookAtMachine({ shell }: CommandIo): Promise<readonly Finding[]> {
@@ -214,7 +210,7 @@ async function looking(
   }
 }
 
-const checkpoint: QuipuVerb = {
+const checkpoint = quipuVerb({
   name: 'checkpoint',
   summary: 'Empty the journal into the files, so that opening is fast.',
   examples: ['quipu checkpoint'],
@@ -223,9 +219,9 @@ const checkpoint: QuipuVerb = {
     await store.maintain.checkpoint();
     if (io.json) await io.printJson({ checkpointed: true });
   },
-};
+});
 
-const reindex: QuipuVerb = {
+const reindex = quipuVerb({
   name: 'reindex',
   summary: 'Rebuild the index from the data of the store.',
   examples: ['quipu reindex'],
@@ -235,7 +231,7 @@ const reindex: QuipuVerb = {
     await withProgress(shell, (report) => store.maintain.reindex(report));
     if (io.json) await io.printJson({ reindexed: true });
   },
-};
+});
 
 /** The verbs with which a store begins. */
 export const firstVerbs: readonly QuipuVerb[] = [init, serve, mcp, ui];

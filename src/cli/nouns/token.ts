@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import type { Option } from 'commander';
 import { exists, invalid, notFound } from '../../base/errors.ts';
-import type { Scope } from '../../server/access/access.ts';
 import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
 import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
@@ -11,13 +9,14 @@ import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';
 import { toFacts, toTime } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
-import { isAddress } from '../kit/command.ts';
+import type { OptionOf } from '../kit/verb.ts';
+import { isAddress, quipuVerb } from '../kit/command.ts';
 
 export interface TokenFileOption {
   readonly tokenFile?: string;
 }
 
-export const TOKEN_FILE_OPTION: readonly Option[] = [
+export const TOKEN_FILE_OPTION: readonly OptionOf<TokenFileOption>[] = [
   option(
     '--token-file <file>',
     "file with the tokens (default: tokens.json in the store's folder)",
@@ -41,12 +40,7 @@ function locateTokenFile(io: CommandIo, given: string | undefined): string {
   );
 }
 
-interface CreateGiven extends TokenFileOption {
-  readonly scope: Scope;
-  readonly expires?: number;
-}
-
-const create: QuipuVerb = {
+const create = quipuVerb({
   name: 'create',
   summary: 'Create a token for a server and print it once.',
   examples: [
@@ -55,7 +49,7 @@ const create: QuipuVerb = {
   ],
   takes: [
     argument('<name>', 'name of the token', parseTokenName),
-    oneOf('--scope <scope>', 'what it allows', SCOPES).default('write'),
+    oneOf('--scope <scope>', 'what it allows', SCOPES, 'write'),
     option(
       '--expires <time>',
       'how long the token is valid, such as 90d (default: for ever)',
@@ -63,7 +57,7 @@ const create: QuipuVerb = {
     ),
     ...TOKEN_FILE_OPTION,
   ],
-  async run(io, name: string, { scope, expires, tokenFile }: CreateGiven) {
+  async run(io, name, { scope, expires, tokenFile }) {
     const { shell } = io;
     if (expires === 0) throw invalid('--expires', 'is 0: the token would never be valid');
     const path = locateTokenFile(io, tokenFile);
@@ -85,19 +79,19 @@ const create: QuipuVerb = {
     shell.err('quipu: this is shown once; only its hash is kept\n');
     return await shell.out(`${token}\n`);
   },
-};
+});
 
 function parseTokenName(text: string): string {
   if (isTokenName(text)) return text;
   throw new InvalidArgumentError('Expected 1 to 64 letters, digits, ".", "_", "@" or "-".');
 }
 
-const list: QuipuVerb = {
+const list = quipuVerb({
   name: 'list',
   summary: 'List the tokens by name; the tokens themselves are not kept.',
   examples: ['quipu token list', 'quipu token list --json'],
   takes: [...TOKEN_FILE_OPTION],
-  async run(io, { tokenFile }: TokenFileOption) {
+  async run(io, { tokenFile }) {
     const { shell } = io;
     const records = await readTokenFile(locateTokenFile(io, tokenFile));
     const shown = records.map((record) => {
@@ -116,14 +110,14 @@ const list: QuipuVerb = {
       return screen.table(['NAME', 'SCOPE', 'ENDS', 'CREATED', 'EXPIRES', 'STATE'], rows);
     });
   },
-};
+});
 
-const show: QuipuVerb = {
+const show = quipuVerb({
   name: 'show',
   summary: 'Show what a token allows, and until when.',
   examples: ['quipu token show laptop', 'quipu token show laptop --json'],
   takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
-  async run(io, name: string, { tokenFile }: TokenFileOption) {
+  async run(io, name, { tokenFile }) {
     const records = await readTokenFile(locateTokenFile(io, tokenFile));
     const record = records.find((other) => other.name === name);
     if (record === undefined) throw notFound('token', name);
@@ -139,15 +133,15 @@ const show: QuipuVerb = {
       ]),
     );
   },
-};
+});
 
-const rm: QuipuVerb = {
+const rm = quipuVerb({
   name: 'rm',
   aliases: ['revoke'],
   summary: 'Revoke a token; a running server notices within a second.',
   examples: ['quipu token rm laptop'],
   takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
-  async run(io, name: string, { tokenFile }: TokenFileOption) {
+  async run(io, name, { tokenFile }) {
     await changeTokenFile(locateTokenFile(io, tokenFile), (records) => {
       const kept = records.filter((record) => record.name !== name);
       if (kept.length < records.length) return kept;
@@ -155,6 +149,6 @@ const rm: QuipuVerb = {
     });
     if (io.json) await io.printJson({ revoked: name });
   },
-};
+});
 
 export const tokenVerbs: readonly QuipuVerb[] = [create, list, show, rm];

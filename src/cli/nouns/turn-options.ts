@@ -1,5 +1,4 @@
 import { given } from '../../base/given.ts';
-import type { Argument, Option } from 'commander';
 import type { TurnId } from '../../base/brand.ts';
 import type { AppendOptions, ContextDetails, ReadOptions } from '../../context/contexts.ts';
 import {
@@ -10,7 +9,9 @@ import {
   parseJson,
   parseTurnIdOrNone,
 } from '../kit/parse.ts';
+import type { GivenContext } from '../kit/parse.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
+import type { ArgumentOf, OptionOf } from '../kit/verb.ts';
 import { invalid } from '../../base/errors.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import type { EncodingName } from '../../format/turn-record.ts';
@@ -30,7 +31,7 @@ export interface KeyFlag {
 
 export interface AppendFlags extends PlaceFlags, KeyFlag {}
 
-export const PLACE_OPTIONS: readonly Option[] = [
+export const PLACE_OPTIONS: readonly OptionOf<PlaceFlags>[] = [
   option(
     '--parent <turn>',
     'parent of the turn, instead of the head (0: a new root)',
@@ -43,7 +44,7 @@ export const PLACE_OPTIONS: readonly Option[] = [
   ),
 ];
 
-export const KEY_OPTION: readonly Option[] = [
+export const KEY_OPTION: readonly OptionOf<KeyFlag>[] = [
   option('--key <text>', 'idempotency key: the same call with the same key counts once'),
 ];
 
@@ -51,7 +52,7 @@ export interface NameFlag {
   readonly name?: string;
 }
 
-export const NAME_OPTION: readonly Option[] = [
+export const NAME_OPTION: readonly OptionOf<NameFlag>[] = [
   option('--name <text>', 'a name that no other context has'),
 ];
 
@@ -59,7 +60,7 @@ export function toName({ name }: NameFlag): NameFlag {
   return name === undefined ? {} : { name };
 }
 
-export function contextArgument(): Argument {
+export function contextArgument(): ArgumentOf<GivenContext> {
   return argument('<context>', 'context id, or @ and its name', parseContext);
 }
 
@@ -67,7 +68,7 @@ export function toKey({ key }: KeyFlag): { idempotencyKey?: string } {
   return key === undefined ? {} : { idempotencyKey: key };
 }
 
-export const APPEND_OPTIONS: readonly Option[] = [...PLACE_OPTIONS, ...KEY_OPTION];
+export const APPEND_OPTIONS: readonly OptionOf<AppendFlags>[] = [...PLACE_OPTIONS, ...KEY_OPTION];
 
 export function toAppendOptions(flags: AppendFlags): AppendOptions {
   const { parent, expectHead } = flags;
@@ -85,7 +86,7 @@ export interface DetailsOptions {
   readonly meta?: unknown;
 }
 
-export const DETAILS_OPTIONS: readonly Option[] = [
+export const DETAILS_OPTIONS: readonly OptionOf<DetailsOptions>[] = [
   option('--title <text>', 'a title for listings'),
   option('--kind <word>', 'what sort of thread it is'),
   option('--label <word>', 'a label; may be given many times', collect),
@@ -117,7 +118,7 @@ const SOURCES = '--json-payload, --text, --file or --stdin';
 
 const ENCODINGS = Object.keys(Encoding) as EncodingName[];
 
-export const PAYLOAD_OPTIONS: readonly Option[] = [
+export const PAYLOAD_OPTIONS: readonly OptionOf<PayloadOptions>[] = [
   option('--json-payload <json>', 'the payload as JSON text'),
   option('--text <text>', 'the payload as plain text'),
   option('--file <path>', 'read the payload from this file'),
@@ -167,7 +168,7 @@ function fromText(text: string, encoding: EncodingName): PayloadGiven {
 }
 
 /** The options of every command that prints turns. */
-export const READ_OPTIONS: readonly Option[] = [
+export const READ_OPTIONS: readonly OptionOf<ReadOptions>[] = [
   option(
     '--as <when>',
     'which patches apply: latest, original, or those up to a patch number',
@@ -177,7 +178,7 @@ export const READ_OPTIONS: readonly Option[] = [
 ];
 
 /** Pages also have a limit in bytes. */
-export const PAGE_OPTIONS: readonly Option[] = [
+export const PAGE_OPTIONS: readonly OptionOf<ReadOptions>[] = [
   ...READ_OPTIONS,
   option('--max-bytes <n>', 'end the page before its payloads exceed this', parseCount),
 ];

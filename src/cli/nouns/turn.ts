@@ -1,7 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
-import type { TurnId } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
-import type { OpenTurn, ReadOptions } from '../../context/contexts.ts';
+import type { OpenTurn } from '../../context/contexts.ts';
 import type { Turn } from '../../context/turn.ts';
 import {
   APPEND_OPTIONS,
@@ -14,21 +13,15 @@ import {
   toAppendOptions,
   toReadOptions,
 } from './turn-options.ts';
-import type { AppendFlags, PayloadOptions, PlaceFlags } from './turn-options.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { Interrupted, untilAborted } from '../kit/report-error.ts';
 import { findContextId, mustGetTurn, printPage, toTurnTable, toPreview } from './turn-output.ts';
-import type { GivenContext } from '../kit/parse.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toSize, toTime } from '../kit/text.ts';
-import { argument, oneOf, option, required } from '../kit/verb.ts';
+import { argument, oneOf, option, preset, required } from '../kit/verb.ts';
 
-interface AppendGiven extends PayloadOptions, AppendFlags {
-  readonly type: string;
-  readonly typeVersion?: number;
-}
-
-const append: QuipuVerb = {
+const append = quipuVerb({
   name: 'append',
   summary: 'Append a turn to a context and print its id.',
   examples: [
@@ -43,7 +36,7 @@ const append: QuipuVerb = {
     ...PAYLOAD_OPTIONS,
     ...APPEND_OPTIONS,
   ],
-  async run(io, context: GivenContext, options: AppendGiven) {
+  async run(io, context, options) {
     const { type, typeVersion: version } = options;
     const given = await readPayload(io, options);
     await using store = await io.openStore();
@@ -55,14 +48,14 @@ const append: QuipuVerb = {
     );
     await io.print(turn, () => `${turn.id}\n`);
   },
-};
+});
 
 const ABOUT = `Standard input has one JSON object a line: {"type", "payload"} and optionally "version" and
 "encoding" (json, text, msgpack or bytes; bytes are given as {"base64": "…"}). The lines that
 \`quipu context export\` prints are understood too. All lines are stored, or none. With
 "idempotencyKey" in every line, a turn whose key is known is not appended again.`;
 
-const appendBatch: QuipuVerb = {
+const appendBatch = quipuVerb({
   name: 'append-batch',
   summary: 'Append many turns at once and print their ids, one a line.',
   examples: [
@@ -71,7 +64,7 @@ const appendBatch: QuipuVerb = {
   ],
   more: ABOUT,
   takes: [contextArgument(), ...APPEND_OPTIONS],
-  async run(io, context: GivenContext, options: AppendFlags) {
+  async run(io, context, options) {
     const { shell } = io;
     // This module is loaded here: it hashes, and `quipu doctor` must run where the hash module does not load.
     const { readBatch } = await import('./read-batch.ts');
@@ -83,9 +76,9 @@ const appendBatch: QuipuVerb = {
       await io.print(turn, () => `${turn.id}\n`);
     }
   },
-};
+});
 
-const importVerb: QuipuVerb = {
+const importVerb = quipuVerb({
   name: 'import',
   summary: 'Import the output of "quipu context export", and print the id of the context.',
   more: [
@@ -99,18 +92,12 @@ const importVerb: QuipuVerb = {
     'quipu context export 1 | quipu context import - --store ./other --json',
   ],
   takes: [argument('<file>', 'the file, or - for standard input')],
-  async run(io, file: string) {
+  async run(io, file) {
     await (await import('./run-context-import.ts')).runContextImport(io, file);
   },
-};
+});
 
-interface StreamGiven extends PlaceFlags {
-  readonly type: string;
-  readonly typeVersion?: number;
-  readonly encoding: 'text' | 'bytes';
-}
-
-const stream: QuipuVerb = {
+const stream = quipuVerb({
   name: 'stream',
   summary: 'Stream standard input into one turn and print its id at the end.',
   examples: ['my-model --stream | quipu context stream 1 --type chat.message'],
@@ -119,10 +106,10 @@ const stream: QuipuVerb = {
     contextArgument(),
     required('--type <name>', 'what the payload is, such as chat.message'),
     option('--type-version <n>', 'version of that type (default: 1)', parseCount),
-    oneOf('--encoding <name>', 'encoding of the input', ['text', 'bytes']).default('text'),
+    oneOf('--encoding <name>', 'encoding of the input', ['text', 'bytes'], 'text'),
     ...PLACE_OPTIONS,
   ],
-  async run(io, context: GivenContext, options: StreamGiven) {
+  async run(io, context, options) {
     const { shell } = io;
     const { type, typeVersion: version, encoding } = options;
     await using store = await io.openStore();
@@ -141,7 +128,7 @@ const stream: QuipuVerb = {
       throw new Interrupted(`interrupted; turn ${turn.id} keeps ${turn.size} bytes as aborted`);
     }
   },
-};
+});
 
 /** When the input fails, the turn ends as aborted with the content that came before. */
 async function feed(open: OpenTurn, source: AsyncIterable<Uint8Array>): Promise<void> {
@@ -170,11 +157,7 @@ async function* checkUtf8(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint
   check();
 }
 
-interface LastGiven extends ReadOptions {
-  readonly limit: number;
-}
-
-const last: QuipuVerb = {
+const last = quipuVerb({
   name: 'last',
   summary: 'Show the newest turns of a context, from older to newer.',
   examples: [
@@ -184,40 +167,36 @@ const last: QuipuVerb = {
   ],
   takes: [
     contextArgument(),
-    option('-n, --limit <n>', 'how many at most', parseCount, 10),
+    preset('-n, --limit <n>', 'how many at most', parseCount, 10),
     ...PAGE_OPTIONS,
   ],
-  async run(io, context: GivenContext, options: LastGiven) {
+  async run(io, context, options) {
     await using store = await io.openStore();
     const id = await findContextId(store, context);
     const page = await store.contexts.last(id, options.limit, toReadOptions(options));
     await printPage(io, page, `quipu context before ${id}`);
   },
-};
+});
 
-interface BeforeGiven extends ReadOptions {
-  readonly limit: number;
-}
-
-const before: QuipuVerb = {
+const before = quipuVerb({
   name: 'before',
   summary: 'Show the turns before a turn, from older to newer.',
   examples: ['quipu context before 1 120', 'quipu context before 1 120 -n 64 --json'],
   takes: [
     contextArgument(),
     argument('<turn>', 'the turn that comes after them', parseTurnId),
-    option('-n, --limit <n>', 'how many at most', parseCount, 10),
+    preset('-n, --limit <n>', 'how many at most', parseCount, 10),
     ...PAGE_OPTIONS,
   ],
-  async run(io, context: GivenContext, turn: TurnId, options: BeforeGiven) {
+  async run(io, context, turn, options) {
     await using store = await io.openStore();
     const id = await findContextId(store, context);
     const page = await store.contexts.before(id, turn, options.limit, toReadOptions(options));
     await printPage(io, page, `quipu context before ${id}`);
   },
-};
+});
 
-const range: QuipuVerb = {
+const range = quipuVerb({
   name: 'range',
   summary: 'Show the turns of a context by depth; the first turn has depth 0.',
   examples: ['quipu context range 1 0 10', 'quipu context range 1 1000 1064 --json'],
@@ -227,7 +206,7 @@ const range: QuipuVerb = {
     argument('<to>', 'the depth to stop before', parseCount),
     ...PAGE_OPTIONS,
   ],
-  async run(io, context: GivenContext, ...given: [number, number, ReadOptions]) {
+  async run(io, context, ...given) {
     const { shell } = io;
     const [from, to, options] = given;
     await using store = await io.openStore();
@@ -242,13 +221,9 @@ const range: QuipuVerb = {
         : `more: quipu context range ${id} ${nextDepth} ${to}\n`,
     );
   },
-};
+});
 
-interface TurnGiven extends ReadOptions {
-  readonly raw?: boolean;
-}
-
-const turn: QuipuVerb = {
+const turn = quipuVerb({
   name: 'turn',
   summary: 'Show one turn.',
   examples: [
@@ -261,14 +236,14 @@ const turn: QuipuVerb = {
     option('--raw', "print the payload's bytes and nothing else"),
     ...READ_OPTIONS,
   ],
-  async run(io, id: TurnId, options: TurnGiven) {
+  async run(io, id, options) {
     const { shell } = io;
     await using store = await io.openStore();
     const turn = await mustGetTurn(store, id, toReadOptions(options));
     if (options.raw === true) await shell.out(turn.bytes ?? '');
     else await io.print(turn, toTurnFacts);
   },
-};
+});
 
 function toTurnFacts(turn: Turn): string {
   return toFacts([

@@ -7,19 +7,11 @@ import type { Opened } from '../../server/open-served.ts';
 import type { RunningServer } from '../../server/start-server.ts';
 import { changeTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { mintToken, toTokenRecord } from '../../server/access/token.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
-import { option } from '../kit/verb.ts';
+import { option, preset } from '../kit/verb.ts';
 import { readVersion } from '../kit/version.ts';
 import { parsePort } from './serve.ts';
-
-// The page for people. A server that serves this store already, and asks for no token, is used; else this process serves
-// it until Ctrl-C. Any program of this machine can listen at the usual port and ask for a token, so none is sent there.
-
-interface UiGiven {
-  readonly port: number;
-  /** False after `--no-browser`. */
-  readonly browser: boolean;
-}
 
 const TOKEN_MS = 12 * 3_600_000;
 const LOOK_MS = 1000;
@@ -32,7 +24,7 @@ interface Place {
   readonly server?: RunningServer;
 }
 
-export const ui: QuipuVerb = {
+export const ui: QuipuVerb = quipuVerb({
   name: 'ui',
   aliases: ['open'],
   summary: 'Open the page of a store in a browser.',
@@ -44,10 +36,10 @@ gets a code in place of the token, which works once, within a minute. BROWSER na
     'quipu ui --no-browser --store https://agents.example:7410',
   ],
   takes: [
-    option('--port <n>', 'where to look for a server, and where to serve', parsePort, 7410),
+    preset('--port <n>', 'where to look for a server, and where to serve', parsePort, 7410),
     option('--no-browser', 'print the address and open nothing'),
   ],
-  async run(io, { port, browser }: UiGiven) {
+  async run(io, { port, browser }) {
     const signal = io.shell.catchInterrupt();
     const { url, token, server } = await findPlace(io, port);
     const address = token === undefined ? url : `${url}/#token=${token}`;
@@ -59,7 +51,7 @@ gets a code in place of the token, which works once, within a minute. BROWSER na
       await server?.close();
     }
   },
-};
+});
 
 async function findPlace(io: CommandIo, port: number): Promise<Place> {
   const place = parsePlace(io.place);

@@ -6,21 +6,15 @@ import type { BackupReport } from '../../engine/upkeep.ts';
 import type { GcReport } from '../../maintain/collect-garbage.ts';
 import type { RetainReport } from '../../maintain/retain-contexts.ts';
 import type { VerifyReport } from '../../maintain/verify-store.ts';
-import { withProgress, type QuipuVerb } from '../kit/command.ts';
+import { type QuipuVerb, quipuVerb, withProgress } from '../kit/command.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import { toFacts, toSize, toTable, toTime } from '../kit/text.ts';
 import { argument, option } from '../kit/verb.ts';
 
-interface GcGiven {
-  readonly dryRun?: boolean;
-  readonly grace?: number;
-  readonly all?: boolean;
-}
-
 const UNREAD_HINT =
   'Until these can be read, every blob with a SHA-256 stays. Bring the files back, or forget sessions whose files are gone: quipu session gc --forget-missing\n';
 
-export const gc: QuipuVerb = {
+export const gc: QuipuVerb = quipuVerb({
   name: 'gc',
   summary: 'Remove data that no context, thread, pin or patch uses any more.',
   examples: ['quipu gc --dry-run', 'quipu gc', 'quipu gc --grace 0 --all'],
@@ -29,7 +23,7 @@ export const gc: QuipuVerb = {
     option('--grace <time>', 'spare blobs younger than this (default: 10m)', parseDuration),
     option('--all', 'also rewrite packs that are mostly in use, to free every unused byte'),
   ],
-  async run(io, { dryRun = false, grace, all = false }: GcGiven) {
+  async run(io, { dryRun = false, grace, all = false }) {
     const { shell } = io;
     await using store = await io.openStore();
     const report = await withProgress(shell, (progress) =>
@@ -44,7 +38,7 @@ export const gc: QuipuVerb = {
     if (report.unread.length > 0) shell.err(UNREAD_HINT);
     await io.print(report, () => toFacts(factsOf(report)));
   },
-};
+});
 
 function factsOf(report: GcReport): [string, string][] {
   const { liveBlobs, deadBlobs, deadBytes, youngBlobs, removedBlobs, freedBytes } = report;
@@ -61,7 +55,7 @@ function factsOf(report: GcReport): [string, string][] {
   return facts;
 }
 
-export const verify: QuipuVerb = {
+export const verify: QuipuVerb = quipuVerb({
   name: 'verify',
   summary: 'Read everything and check every checksum, hash and link.',
   examples: ['quipu verify', 'quipu verify --json', 'quipu verify --repair'],
@@ -70,7 +64,7 @@ export const verify: QuipuVerb = {
   takes: [
     option('--repair', 'rebuild what can be rebuilt, and copy damaged records to quarantine/'),
   ],
-  async run(io, { repair = false }: { readonly repair?: boolean }) {
+  async run(io, { repair = false }) {
     const { shell } = io;
     await using store = await io.openStore();
     const report = await withProgress(shell, (progress) =>
@@ -79,7 +73,7 @@ export const verify: QuipuVerb = {
     await io.print(report, toText);
     if (!report.ok) throw notClean(report);
   },
-};
+});
 
 function toText({ checked, problems, more, quarantined }: VerifyReport): string {
   const facts = toFacts([
@@ -117,12 +111,12 @@ function notClean({ problems, more }: VerifyReport): QuipuError<'CORRUPT'> {
   return new QuipuError('CORRUPT', message, { file, offset });
 }
 
-export const backup: QuipuVerb = {
+export const backup: QuipuVerb = quipuVerb({
   name: 'backup',
   summary: 'Copy the store into a folder; later runs copy what is new.',
   examples: ['quipu backup ../quipu-backup'],
   takes: [argument('<dir>', 'the folder; empty, missing, or a backup of this store')],
-  async run(io, dir: string) {
+  async run(io, dir) {
     const { shell } = io;
     if (parsePlace(io.place).kind === 'server' && !isAbsolute(dir)) {
       throw invalid('<dir>', "is on the server's machine, so it must be an absolute path there");
@@ -133,9 +127,9 @@ export const backup: QuipuVerb = {
     );
     await io.print(report, toBackupFacts);
   },
-};
+});
 
-export const restore: QuipuVerb = {
+export const restore: QuipuVerb = quipuVerb({
   name: 'restore',
   summary: 'Make a store from a backup, in a folder that is not there yet.',
   examples: ['quipu restore ../quipu-backup ./restored'],
@@ -143,24 +137,16 @@ export const restore: QuipuVerb = {
     argument('<backup>', 'the folder that "quipu backup" wrote'),
     argument('<dir>', 'new folder for the store; nothing is overwritten'),
   ],
-  async run(io, from: string, to: string) {
+  async run(io, from, to) {
     const { shell } = io;
     const report = await withProgress(shell, (progress) =>
       shell.restoreStore(resolve(shell.cwd, from), resolve(shell.cwd, to), progress),
     );
     await io.print(report, toBackupFacts);
   },
-};
+});
 
-interface RetainGiven {
-  readonly maxAge?: number;
-  readonly maxSize?: number;
-  readonly label?: string;
-  readonly keep?: number;
-  readonly dryRun?: boolean;
-}
-
-export const retain: QuipuVerb = {
+export const retain: QuipuVerb = quipuVerb({
   name: 'retain',
   summary: 'Remove contexts by age and size; "quipu gc" then frees them.',
   examples: [
@@ -175,14 +161,14 @@ export const retain: QuipuVerb = {
     option('--keep <n>', 'always keep this many of the newest', parseCount),
     option('--dry-run', 'only show which would be removed'),
   ],
-  async run(io, options: RetainGiven) {
+  async run(io, options) {
     const { maxAge, maxSize, label, keep, dryRun = false } = options;
     await using store = await io.openStore();
     const policy = given({ maxAgeMs: maxAge, maxBytes: maxSize, label, keep });
     const report = await store.maintain.retain(policy, { dryRun });
     await io.print(report, retainToText);
   },
-};
+});
 
 function retainToText({ removed, kept, pinned, dryRun }: RetainReport): string {
   const rows = removed.map(({ id, updatedAt, bytes, title = '' }) => [

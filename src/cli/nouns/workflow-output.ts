@@ -4,6 +4,8 @@ import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
 import type { Screen } from '../kit/screen.ts';
+import { option } from '../kit/verb.ts';
+import type { OptionOf } from '../kit/verb.ts';
 import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
 
 const CONTENT_CHARS = 100;
@@ -46,10 +48,10 @@ export interface RunningOptions {
   readonly session?: string;
 }
 
-export const SESSION_OPTION: readonly [flags: string, text: string] = [
+export const SESSION_OPTION: OptionOf<RunningOptions> = option(
   '--session <session>',
   'session that artifact:// refers to in the texts of roles',
-];
+);
 
 /** Follows a run on a terminal. The steps go to standard error, where they are in nobody's way. */
 export function watchRun(

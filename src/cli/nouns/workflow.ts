@@ -1,28 +1,31 @@
+import type { JsonObject } from '../../workflow/home/check-input.ts';
 import { given } from '../../base/given.ts';
 import { toHash } from '../../base/brand.ts';
 import { invalid, notFound } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
-import type { JsonObject } from '../../workflow/home/check-input.ts';
+import { quipuVerb } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseJson, parseTime } from '../kit/parse.ts';
 import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
 import { findBlob, findBundle, findStep } from './short-hash.ts';
 import { isThread, readGivenText, toStepLine, toThreadTable } from './workflow-output.ts';
-import { argument, option, required } from '../kit/verb.ts';
+import { argument, option, preset, required } from '../kit/verb.ts';
+import type { OptionsIn } from '../kit/verb.ts';
 
 const PROMPT_CHARS = 1000;
 
-interface ListGiven {
-  readonly since?: number;
-  readonly until?: number;
-  readonly all?: boolean;
-  readonly completed?: boolean;
-  readonly bundles?: boolean;
-  readonly limit: number;
-  readonly cursor?: string;
-}
+const LISTING = [
+  option('--all', 'finished threads too'),
+  option('--completed', 'finished threads only'),
+  option('--bundles', 'the workflows that are registered, instead of threads'),
+  option('--since <when>', 'only those ended or changed since then: a date, or 7d', parseTime),
+  option('--until <when>', 'only those ended or changed before', parseTime),
+  preset('-n, --limit <n>', 'how many threads at most', parseCount, 50),
+  option('--cursor <text>', 'continue where the previous page ended'),
+] as const;
+type ListGiven = OptionsIn<typeof LISTING>;
 
-const list: QuipuVerb = {
+const list = quipuVerb({
   name: 'list',
   summary: 'List running threads, finished ones, or workflows.',
   examples: [
@@ -31,20 +34,12 @@ const list: QuipuVerb = {
     'quipu workflow list --completed --since 2026-11-01 --until 7d',
     'quipu workflow list --bundles',
   ],
-  takes: [
-    option('--all', 'finished threads too'),
-    option('--completed', 'finished threads only'),
-    option('--bundles', 'the workflows that are registered, instead of threads'),
-    option('--since <when>', 'only those ended or changed since then: a date, or 7d', parseTime),
-    option('--until <when>', 'only those ended or changed before', parseTime),
-    option('-n, --limit <n>', 'how many threads at most', parseCount, 50),
-    option('--cursor <text>', 'continue where the previous page ended'),
-  ],
-  async run(io, options: ListGiven) {
+  takes: LISTING,
+  async run(io, options) {
     await using store = await io.openStore();
     await (options.bundles === true ? listBundles(io, store) : listThreads(io, store, options));
   },
-};
+});
 
 async function listThreads(io: CommandIo, store: Store, options: ListGiven): Promise<void> {
   const { all = false, completed = false, limit, cursor: from, since, until } = options;
@@ -72,14 +67,16 @@ async function listBundles(io: CommandIo, store: Store): Promise<void> {
   });
 }
 
-interface ShowGiven {
-  readonly limit: number;
-  readonly before?: string;
-  readonly context?: boolean;
-  readonly info?: boolean;
-}
+const SHOWING = [
+  argument('<thread-or-workflow>', 'thread id, or the name of a workflow'),
+  preset('-n, --limit <n>', 'how many steps at most', parseCount, 50),
+  option('--before <hash>', 'the steps before this one'),
+  option('--context', 'the steps that a model would see: from the last summary on'),
+  option('--info', 'its debug lines instead of its steps'),
+] as const;
+type ShowGiven = OptionsIn<typeof SHOWING>;
 
-const show: QuipuVerb = {
+const show = quipuVerb({
   name: 'show',
   summary: 'Show a thread with its last steps, or what a workflow says of itself.',
   examples: [
@@ -87,18 +84,12 @@ const show: QuipuVerb = {
     'quipu workflow show $id --context --json',
     'quipu workflow show solve-issue',
   ],
-  takes: [
-    argument('<thread-or-workflow>', 'thread id, or the name of a workflow'),
-    option('-n, --limit <n>', 'how many steps at most', parseCount, 50),
-    option('--before <hash>', 'the steps before this one'),
-    option('--context', 'the steps that a model would see: from the last summary on'),
-    option('--info', 'its debug lines instead of its steps'),
-  ],
-  async run(io, what: string, options: ShowGiven) {
+  takes: SHOWING,
+  async run(io, what, options) {
     await using store = await io.openStore();
     await (isThread(what) ? showThread(io, store, what, options) : showBundle(io, store, what));
   },
-};
+});
 
 async function showThread(
   io: CommandIo,
@@ -169,20 +160,20 @@ async function showBundle(io: CommandIo, store: Store, name: string): Promise<vo
   );
 }
 
-const rm: QuipuVerb = {
+const rm = quipuVerb({
   name: 'rm',
   summary: 'Remove a thread, or remove a workflow from the registry.',
   examples: ['quipu workflow rm $id', 'quipu workflow rm solve-issue'],
   takes: [argument('<thread-or-workflow>', 'thread id, or the name of a workflow')],
-  async run(io, what: string) {
+  async run(io, what) {
     await using store = await io.openStore();
     const { workflows } = store;
     await (isThread(what) ? workflows.remove(what) : workflows.bundles.remove(what));
     if (io.json) await io.printJson({ removed: what });
   },
-};
+});
 
-const fork: QuipuVerb = {
+const fork = quipuVerb({
   name: 'fork',
   summary: 'Create a thread that continues from a step, and print its id.',
   examples: [
@@ -197,25 +188,19 @@ const fork: QuipuVerb = {
       'a hash, a role (its newest step), or a number from 0, from the end when negative',
     ),
   ],
-  async run(io, id: string, { at }: { readonly at?: string }) {
+  async run(io, id, { at }) {
     await using store = await io.openStore();
     const place = at === undefined ? undefined : toPlace(await findStep(store, id, at));
     const thread = await store.workflows.fork(id, place === undefined ? {} : { at: place });
     await io.print(thread, () => `${thread.id}\n`);
   },
-};
+});
 
 function toPlace(at: string): string | number {
   return /^-?\d{1,15}$/.test(at) ? Number(at) : at;
 }
 
-interface CompactGiven {
-  readonly summary?: string;
-  readonly summaryFile?: string;
-  readonly command?: string;
-}
-
-const compact: QuipuVerb = {
+const compact = quipuVerb({
   name: 'compact',
   summary: 'Replace the steps so far by a summary for later roles, and print the hash of its step.',
   examples: [
@@ -228,7 +213,7 @@ const compact: QuipuVerb = {
     option('--summary-file <file>', 'the summary in a file, or - for standard input'),
     option('--command <command>', 'a shell command that reads the context and prints the summary'),
   ],
-  async run(io, id: string, options: CompactGiven) {
+  async run(io, id, options) {
     const { shell } = io;
     const { summary: text, summaryFile: file, command } = options;
     if (command !== undefined && (text ?? file) !== undefined) {
@@ -242,15 +227,15 @@ const compact: QuipuVerb = {
     const step = await store.workflows.compact(id, summarise);
     await io.print(step, () => `${step.hash}\n`);
   },
-};
+});
 
-const follow: QuipuVerb = {
+const follow = quipuVerb({
   name: 'follow',
   aliases: ['live'],
   summary: 'Print the steps of a thread as they come, until it ends.',
   examples: ['quipu workflow follow $id', 'quipu workflow follow $id --after $step --json'],
   takes: [argument('<thread>', 'thread id'), option('--after <hash>', 'begin after this step')],
-  async run(io, id: string, { after }: { readonly after?: string }) {
+  async run(io, id, { after }) {
     const { shell } = io;
     await using store = await io.openStore();
     const signal = shell.catchInterrupt();
@@ -260,16 +245,9 @@ const follow: QuipuVerb = {
       await io.print(step, toStepLine);
     }
   },
-};
+});
 
-interface StartGiven {
-  readonly prompt?: string;
-  readonly promptFile?: string;
-  readonly bundle?: string;
-  readonly maxRounds?: number;
-}
-
-const create: QuipuVerb = {
+const create = quipuVerb({
   name: 'create',
   aliases: ['start'],
   summary: 'Create a thread whose steps you record yourself, and print its id.',
@@ -284,7 +262,7 @@ const create: QuipuVerb = {
     option('--bundle <hash>', 'which bundle (default: the one registered under the name)'),
     option('--max-rounds <n>', 'how many steps a run may take', parseCount),
   ],
-  async run(io, name: string, options: StartGiven) {
+  async run(io, name, options) {
     const { shell } = io;
     const { prompt: text, promptFile: file, bundle, maxRounds } = options;
     const prompt = await readGivenText(shell, { text, file }, '--prompt and --prompt-file');
@@ -299,18 +277,9 @@ const create: QuipuVerb = {
     });
     await io.print(thread, () => `${thread.id}\n`);
   },
-};
+});
 
-interface StepGiven {
-  readonly role: string;
-  readonly content?: string;
-  readonly contentFile?: string;
-  readonly meta?: JsonObject;
-  readonly ref?: readonly string[];
-  readonly expectedHead?: string;
-}
-
-const step: QuipuVerb = {
+const step = quipuVerb({
   name: 'step',
   summary: 'Record a step of a thread, and print its hash.',
   examples: [
@@ -326,7 +295,7 @@ const step: QuipuVerb = {
     option('--ref <hash>', 'an artifact; may be given many times', collect),
     option('--expected-head <hash>', 'only if this is the head of the thread'),
   ],
-  async run(io, id: string, options: StepGiven) {
+  async run(io, id, options) {
     const { shell } = io;
     const { role, content: text, contentFile: file, meta, ref, expectedHead } = options;
     const content = await readGivenText(shell, { text, file }, '--content and --content-file');
@@ -335,7 +304,7 @@ const step: QuipuVerb = {
     const step = await store.workflows.step(id, {
       role,
       content,
-      ...(meta !== undefined && { meta }),
+      ...(meta !== undefined && { meta: meta as JsonObject }),
       ...(ref !== undefined && { refs }),
       ...(expectedHead !== undefined && {
         expectedHead: toHash(await findStep(store, id, expectedHead), 'head'),
@@ -343,14 +312,9 @@ const step: QuipuVerb = {
     });
     await io.print(step, () => `${step.hash}\n`);
   },
-};
+});
 
-interface EndGiven {
-  readonly code?: number;
-  readonly summary?: string;
-}
-
-const end: QuipuVerb = {
+const end = quipuVerb({
   name: 'end',
   summary: 'End a thread, and print the hash of its last node.',
   examples: [
@@ -362,12 +326,12 @@ const end: QuipuVerb = {
     option('--code <n>', 'the return code (default: 0)', parseCount),
     option('--summary <text>', 'how it went'),
   ],
-  async run(io, id: string, { code, summary }: EndGiven) {
+  async run(io, id, { code, summary }) {
     await using store = await io.openStore();
     const step = await store.workflows.end(id, given({ returnCode: code, summary }));
     await io.print(step, () => `${step.hash}\n`);
   },
-};
+});
 
 export const workflowVerbs: readonly QuipuVerb[] = [
   list,

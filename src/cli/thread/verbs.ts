@@ -1,10 +1,9 @@
-import type { Option } from 'commander';
 import { corrupt, exists, invalid } from '../../base/errors.ts';
 import { toLine } from '../../queue/events/event-line.ts';
 import { isQueueFolder, mustHaveBeenQueue } from '../../queue/folder/queue-folder.ts';
 import { createQueueFolder } from '../../queue/sqlite/open-database.ts';
 import { LIMIT_DEFAULT } from '../../queue/events/limits.ts';
-import type { EventType, NewEvent, PeekOptions } from '../../queue/events/queue.ts';
+import type { EventType, NewEvent } from '../../queue/events/queue.ts';
 import { inQueueWords } from '../../queue/folder/queue-error.ts';
 import { readEvents, toQueueText } from '../kit/queue-events.ts';
 import {
@@ -20,21 +19,25 @@ import { wake } from './wake.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { EVENT_TYPES } from '../kit/parse.ts';
-import { argument, oneOf, option, required } from '../kit/verb.ts';
-import type { Verb } from '../kit/verb.ts';
+import { argument, oneOf, option, preset, required } from '../kit/verb.ts';
+import type { Takes, TypedVerb, Verb } from '../kit/verb.ts';
 
 /** A verb of `thread`. */
 export type ThreadVerb = Verb<ThreadShell>;
 
-const THREAD: Option = required('--thread <path>', 'the thread directory', parseFilled);
-const JSON_OPTION: Option = option('--json', 'print JSON, and errors as {"error","suggestion"}');
+function threadVerb<const T extends Takes = []>(verb: TypedVerb<ThreadShell, T>): ThreadVerb {
+  return verb as unknown as ThreadVerb;
+}
+
+const THREAD = required('--thread <path>', 'the thread directory', parseFilled);
+const JSON_OPTION = option('--json', 'print JSON, and errors as {"error","suggestion"}');
 
 /** `--help --verbose` shows these texts. */
 function paragraphs(...texts: string[]): string {
   return texts.join('\n\n');
 }
 
-const init: ThreadVerb = {
+const init = threadVerb({
   name: 'init',
   summary: 'Turn a directory into a thread.',
   more: paragraphs(
@@ -42,14 +45,14 @@ const init: ThreadVerb = {
   ),
   examples: ['thread init ./inbox', 'thread init agents/admin/inbox'],
   takes: [argument('<path>', 'the directory', parseFilled)],
-  async run(shell, path: string) {
+  async run(shell, path) {
     const folder = resolve(shell.cwd, path);
     if (!createQueueFolder(folder)) {
       throw exists('thread', folder, `${folder} is a thread directory already`);
     }
     await shell.out(`Initialized thread ${folder}\n`);
   },
-};
+});
 
 interface PushGiven extends ThreadOptions {
   readonly source?: string;
@@ -59,7 +62,7 @@ interface PushGiven extends ThreadOptions {
   readonly batch?: boolean;
 }
 
-const push: ThreadVerb = {
+const push = threadVerb({
   name: 'push',
   summary: 'Append an event, or a batch of events from standard input.',
   more: paragraphs(
@@ -81,7 +84,7 @@ const push: ThreadVerb = {
     option('--batch', 'read one JSON object a line from standard input'),
     JSON_OPTION,
   ],
-  async run(shell, options: PushGiven) {
+  async run(shell, options) {
     await withQueue(shell, options, async (queue) => {
       if (options.batch === true) {
         const events = await readEvents(shell.stdin);
@@ -97,7 +100,7 @@ const push: ThreadVerb = {
       wake(shell, queue, event.source);
     });
   },
-};
+});
 
 function toEvent({ source, type, subtype, content }: PushGiven): NewEvent {
   for (const [name, value] of Object.entries({ source, type, content })) {
@@ -117,13 +120,7 @@ function toText(ids: readonly number[]): string {
   return `Pushed ${ids.length} events (${ids[0] ?? ''}-${ids.at(-1) ?? ''})\n`;
 }
 
-interface PopGiven extends ThreadOptions {
-  readonly consumer: string;
-  readonly lastEventId: number;
-  readonly limit: number;
-}
-
-const pop: ThreadVerb = {
+const pop = threadVerb({
   name: 'pop',
   summary: 'Acknowledge the events that were handled, and print the next ones.',
   more: paragraphs(
@@ -138,21 +135,19 @@ const pop: ThreadVerb = {
     THREAD,
     required('--consumer <id>', 'name of the consumer', parseFilled),
     required('--last-event-id <id>', 'the newest event that was handled', parseInteger),
-    option('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
+    preset('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
     JSON_OPTION,
   ],
-  async run(shell, options: PopGiven) {
+  async run(shell, options) {
     const { consumer, lastEventId, limit } = options;
     const events = await withQueue(shell, options, (queue) =>
       queue.pop(consumer, { lastEventId, limit }),
     );
     for (const event of events) await shell.out(toLine(event));
   },
-};
+});
 
-interface PeekGiven extends ThreadOptions, PeekOptions {}
-
-const peek: ThreadVerb = {
+const peek = threadVerb({
   name: 'peek',
   summary: 'Print events and change nothing.',
   more: paragraphs(
@@ -166,23 +161,17 @@ const peek: ThreadVerb = {
   takes: [
     THREAD,
     required('--last-event-id <id>', 'print events after this one', parseInteger),
-    option('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
+    preset('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
     option('--filter <sql-where>', `such as "type = 'message'"`, parseFilled),
     JSON_OPTION,
   ],
-  async run(shell, options: PeekGiven) {
+  async run(shell, options) {
     const events = await withQueue(shell, options, (queue) => queue.peek(options));
     for (const event of events) await shell.out(toLine(event));
   },
-};
+});
 
-interface SubscribeGiven extends ThreadOptions {
-  readonly consumer: string;
-  readonly handler: string;
-  readonly filter?: string;
-}
-
-const subscribe: ThreadVerb = {
+const subscribe = threadVerb({
   name: 'subscribe',
   summary: 'Register a consumer: which events, and the command that handles them.',
   more: paragraphs(
@@ -200,7 +189,7 @@ const subscribe: ThreadVerb = {
     option('--filter <sql-where>', `such as "type = 'message'" (default: all events)`, parseFilled),
     JSON_OPTION,
   ],
-  async run(shell, options: SubscribeGiven) {
+  async run(shell, options) {
     const row = await withQueue(shell, options, async (queue) => {
       const subscribed = await queue.subscribe(options);
       noteThread(shell, queue.folder.path);
@@ -209,25 +198,21 @@ const subscribe: ThreadVerb = {
     const text = `Subscribed ${row.consumer_id}\n`;
     await shell.out(options.json === true ? `${JSON.stringify(row)}\n` : text);
   },
-};
+});
 
-interface UnsubscribeGiven extends ThreadOptions {
-  readonly consumer: string;
-}
-
-const unsubscribe: ThreadVerb = {
+const unsubscribe = threadVerb({
   name: 'unsubscribe',
   summary: 'Remove a consumer. Its progress stays, for when it subscribes again.',
   more: paragraphs('A running handler is not stopped, but it is not run again.'),
   examples: ['thread unsubscribe --thread ./inbox --consumer worker-1'],
   takes: [THREAD, required('--consumer <id>', 'name of the consumer', parseFilled)],
-  async run(shell, options: UnsubscribeGiven) {
+  async run(shell, options) {
     await withQueue(shell, options, (queue) => queue.unsubscribe(options.consumer));
     await shell.out(`Unsubscribed ${options.consumer}\n`);
   },
-};
+});
 
-const info: ThreadVerb = {
+const info = threadVerb({
   name: 'info',
   summary: 'Print the number of events, the consumers, and how far each one is.',
   more: paragraphs(
@@ -235,17 +220,13 @@ const info: ThreadVerb = {
   ),
   examples: ['thread info --thread ./inbox', 'thread info --thread ./inbox --json'],
   takes: [THREAD, JSON_OPTION],
-  async run(shell, options: ThreadOptions) {
+  async run(shell, options) {
     const found = await withQueue(shell, options, (queue) => queue.info());
     await shell.out(options.json === true ? `${JSON.stringify(found)}\n` : toQueueText(found));
   },
-};
+});
 
-interface VerifyGiven extends ThreadOptions {
-  readonly repair?: boolean;
-}
-
-const verify: ThreadVerb = {
+const verify = threadVerb({
   name: 'verify',
   summary: 'Read every event, and check that none is missing or damaged.',
   more: paragraphs(
@@ -253,7 +234,7 @@ const verify: ThreadVerb = {
   ),
   examples: ['thread verify --thread ./inbox', 'thread verify --thread ./inbox --repair'],
   takes: [THREAD, option('--repair', 'repair what can be repaired'), JSON_OPTION],
-  async run(shell, options: VerifyGiven) {
+  async run(shell, options) {
     // These modules are loaded here: other commands do not need them.
     const { repairQueue } = await import('../../queue/upkeep/repair-queue.ts');
     const { verifyQueue } = await import('../../queue/upkeep/verify-queues.ts');
@@ -269,14 +250,9 @@ const verify: ThreadVerb = {
     const message = `events.db in ${folder.path} is damaged: ${problems[0] ?? ''}`;
     throw corrupt('events.db', message);
   },
-};
+});
 
-interface DispatchGiven {
-  readonly thread?: string;
-  readonly all?: boolean;
-}
-
-const dispatch: ThreadVerb = {
+const dispatch = threadVerb({
   name: 'dispatch',
   summary: 'Start the handlers of consumers that have events to handle. A push does it by itself.',
   more: paragraphs(
@@ -288,14 +264,14 @@ const dispatch: ThreadVerb = {
     option('--thread <path>', 'the thread directory', parseFilled),
     option('--all', 'every thread with consumers'),
   ],
-  async run(shell, { thread, all = false }: DispatchGiven) {
+  async run(shell, { thread, all = false }) {
     if ((thread === undefined) !== all) {
       throw invalid("one of the options '--thread' and '--all'", 'is needed, and only one');
     }
     if (thread !== undefined) return dispatchOne(shell, thread, '');
     for (const path of knownThreads(shell)) await dispatchKnown(shell, path);
   },
-};
+});
 
 async function dispatchOne(shell: ThreadShell, thread: string, prefix: string): Promise<void> {
   const report = await withQueue(shell, { thread }, (queue) => queue.dispatch());

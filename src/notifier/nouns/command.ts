@@ -1,6 +1,6 @@
 import type { Option } from 'commander';
 import { option } from '../../cli/kit/verb.ts';
-import type { Verb } from '../../cli/kit/verb.ts';
+import type { Takes, TypedVerb, Verb } from '../../cli/kit/verb.ts';
 import { hasSpool, locateHome, makeSpool } from '../spool/home.ts';
 import { nodeSpoolIo } from '../spool/spool-io.ts';
 import { Spool } from '../spool/spool.ts';
@@ -49,6 +49,12 @@ export interface CommonOptions {
 
 /** A verb of `notifier`. */
 export type NotifierVerb = Verb<CommandIo>;
+
+export function notifierVerb<const T extends Takes = []>(
+  verb: TypedVerb<CommandIo, T>,
+): NotifierVerb {
+  return verb as unknown as NotifierVerb;
+}
 
 /** The options that every verb takes. */
 export function commonOptions(): readonly Option[] {

@@ -5,7 +5,7 @@ import { parseCount, parseDuration } from '../../cli/kit/parse.ts';
 import { toFacts, toTime } from '../../cli/kit/text.ts';
 import { option } from '../../cli/kit/verb.ts';
 import type { CommandIo, NotifierShell, NotifierVerb } from './command.ts';
-import { Refused } from './command.ts';
+import { Refused, notifierVerb } from './command.ts';
 import { daemonArgv, parseLimit, readSettings } from './ensure-daemon.ts';
 import type { DaemonSettings } from './ensure-daemon.ts';
 import { isServed, isStopRequested, readDaemonNote, requestStop } from '../daemon/daemon-note.ts';
@@ -16,16 +16,7 @@ const DEFAULT_WAIT_MS = 300;
 const GRACE_MS = 5000;
 const START_MS = 10_000;
 
-interface StartGiven {
-  readonly tasks?: number;
-  readonly idle?: number;
-  readonly foreground?: boolean;
-  readonly existing?: boolean;
-  readonly wait?: number;
-  readonly asked?: number;
-}
-
-const start: NotifierVerb = {
+const start = notifierVerb({
   name: 'start',
   summary: 'Start the daemon, if none runs. Adding a task does it, too.',
   examples: ['notifier start', 'notifier start --tasks 8 --idle 1h', 'notifier start --foreground'],
@@ -55,7 +46,7 @@ const start: NotifierVerb = {
       parseCount,
     ),
   ],
-  async run(io, options: StartGiven) {
+  async run(io, options) {
     const { shell } = io;
     const { limit, idleMs } = readSettings(shell.env);
     const settings = { limit: options.tasks ?? limit, idleMs: options.idle ?? idleMs };
@@ -67,7 +58,7 @@ const start: NotifierVerb = {
     const { wait = DEFAULT_WAIT_MS, asked = shell.now() } = options;
     await beDaemon(io, { ...settings, waitMs: wait, askedAt: asked });
   },
-};
+});
 
 async function beDaemon(
   io: CommandIo,
@@ -103,12 +94,12 @@ async function startDaemon(io: CommandIo, settings: DaemonSettings): Promise<voi
 
 const STOP_WAIT_MS = 15_000;
 
-const stop: NotifierVerb = {
+const stop = notifierVerb({
   name: 'stop',
   summary: 'End the daemon and the tasks it runs; they run again with the next one.',
   examples: ['notifier stop', 'notifier stop --wait 1m'],
   takes: [option('--wait <time>', 'how long to wait for its end (default: 15s)', parseDuration)],
-  async run(io, { wait = STOP_WAIT_MS }: { readonly wait?: number }) {
+  async run(io, { wait = STOP_WAIT_MS }) {
     const { shell } = io;
     if (io.findSpool() === undefined) {
       await io.print('Not running\n', { stopped: false });
@@ -130,9 +121,9 @@ const stop: NotifierVerb = {
     }
     await io.print(stopped ? 'Stopped\n' : 'Not running\n', { stopped });
   },
-};
+});
 
-const status: NotifierVerb = {
+const status = notifierVerb({
   name: 'status',
   summary: 'Show whether the daemon runs, and how many tasks and timers it has.',
   examples: ['notifier status', 'notifier status --json'],
@@ -156,17 +147,17 @@ const status: NotifierVerb = {
     const facts = Object.entries({ ...value, daemon: running ? `running${who}` : 'not running' });
     await io.print(toFacts(facts.map(([name, fact]) => [name, String(fact)])), value);
   },
-};
+});
 
 const UNIT = 'quipu-notifier';
 
-const install: NotifierVerb = {
+const install = notifierVerb({
   name: 'install',
   summary:
     'Write a service that starts the daemon and wakes the consumers of threads after a restart of the machine.',
   examples: ['notifier install', 'notifier install --print'],
   takes: [option('--print', 'print the service, and write nothing')],
-  async run(io, { print = false }: { readonly print?: boolean }) {
+  async run(io, { print = false }) {
     const { shell } = io;
     const { file, text, next } = choose(shell, io.home);
     if (print) return io.print(text, { file, text });
@@ -174,7 +165,7 @@ const install: NotifierVerb = {
     writeFileSync(file, text);
     await io.print(`Wrote ${file}\nNow run: ${next}\n`, { file, next });
   },
-};
+});
 
 /** Chooses the unit for a user of this system. `next`: the command that makes it take effect. */
 function choose(shell: NotifierShell, home: string): { file: string; text: string; next: string } {

@@ -1,4 +1,4 @@
-import { Refused, recordCaller } from './command.ts';
+import { Refused, recordCaller, notifierVerb } from './command.ts';
 import type { NotifierVerb } from './command.ts';
 import { invalid } from '../../base/errors.ts';
 import { parseDuration } from '../../cli/kit/parse.ts';
@@ -11,16 +11,9 @@ import { checkAuthor, checkCommand, checkId } from '../spool/records.ts';
 import type { FailedTask, Failure, Task } from '../spool/records.ts';
 import { randomBytes } from 'node:crypto';
 
-interface AddGiven {
-  readonly command: string;
-  readonly taskId?: string;
-  readonly author?: string;
-  readonly timeout?: number;
-}
-
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-const add: NotifierVerb = {
+const add = notifierVerb({
   name: 'add',
   summary: 'Run a command soon, in the background.',
   examples: [
@@ -40,7 +33,7 @@ const add: NotifierVerb = {
       parseDuration,
     ),
   ],
-  async run(io, options: AddGiven) {
+  async run(io, options) {
     const { shell } = io;
     const settings = readSettings(shell.env);
     const task = {
@@ -59,7 +52,7 @@ const add: NotifierVerb = {
     }
     await io.print(`Added task ${task.id}\n`, { id: task.id });
   },
-};
+});
 
 function checkTimeout(timeoutMs: number): number {
   if (timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS) return Math.ceil(timeoutMs);
@@ -79,12 +72,12 @@ interface Row extends Omit<Task, 'env'> {
   readonly failure?: Failure;
 }
 
-const list: NotifierVerb = {
+const list = notifierVerb({
   name: 'list',
   summary: 'List tasks that run, wait or failed.',
   examples: ['notifier task list', 'notifier task list --state error --json'],
   takes: [oneOf('--state <state>', 'only these', STATES)],
-  async run(io, { state }: { readonly state?: TaskState }) {
+  async run(io, { state }) {
     const { shell } = io;
     const spool = io.findSpool();
     if (spool === undefined) return;
@@ -95,7 +88,7 @@ const list: NotifierVerb = {
     if (io.json) for (const row of rows) await io.print('', row);
     else if (rows.length > 0) await shell.out(toRowTable(rows));
   },
-};
+});
 
 async function readRows(spool: Spool, state: TaskState): Promise<Row[]> {
   const shown = state === 'running' && !isServed(spool.home) ? 'interrupted' : state;
@@ -137,12 +130,12 @@ function toOutcome({ reason, exitCode, signal }: Failure): string {
   return reason === 'signal' ? (signal ?? '') : reason;
 }
 
-const remove: NotifierVerb = {
+const remove = notifierVerb({
   name: 'remove',
   summary: 'Remove a waiting task, and its failure.',
   examples: ['notifier task remove report'],
   takes: [argument('<task-id>', 'its name')],
-  async run(io, given: string) {
+  async run(io, given) {
     const id = checkId('task-id', given);
     const spool = io.findSpool();
     const removed = [
@@ -160,14 +153,14 @@ const remove: NotifierVerb = {
     }
     throw new Refused(`there is no task ${id}`, 'see "notifier task list"');
   },
-};
+});
 
-const retry: NotifierVerb = {
+const retry = notifierVerb({
   name: 'retry',
   summary: 'Run a failed task again.',
   examples: ['notifier task retry report'],
   takes: [argument('<task-id>', 'its name')],
-  async run(io, given: string) {
+  async run(io, given) {
     const { shell } = io;
     const settings = readSettings(shell.env);
     const id = checkId('task-id', given);
@@ -181,6 +174,6 @@ const retry: NotifierVerb = {
     }
     await io.print(`Added task ${id} again\n`, { id });
   },
-};
+});
 
 export const taskVerbs: readonly NotifierVerb[] = [add, list, remove, retry];

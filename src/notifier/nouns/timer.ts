@@ -1,4 +1,4 @@
-import { Refused, recordCaller } from './command.ts';
+import { Refused, recordCaller, notifierVerb } from './command.ts';
 import type { NotifierVerb } from './command.ts';
 import { invalid } from '../../base/errors.ts';
 import { toPlainLine, toTable, toTime } from '../../cli/kit/text.ts';
@@ -9,15 +9,7 @@ import { ensureDaemon, readSettings } from './ensure-daemon.ts';
 import { timeAfter } from '../daemon/timer-table.ts';
 import { MAX_TIMER_ID_CHARS, checkAuthor, checkCommand, checkId } from '../spool/records.ts';
 
-interface AddGiven {
-  readonly timerId: string;
-  readonly cron: string;
-  readonly command: string;
-  readonly author?: string;
-  readonly zone?: string;
-}
-
-const add: NotifierVerb = {
+const add = notifierVerb({
   name: 'add',
   summary: 'Run a command at the times of a cron line.',
   examples: [
@@ -31,7 +23,7 @@ const add: NotifierVerb = {
     option('--author <name>', 'who asks for it'),
     option('--zone <name>', "the time zone (default: this machine's)"),
   ],
-  async run(io, options: AddGiven) {
+  async run(io, options) {
     const { shell } = io;
     const zone = options.zone ?? shell.zone;
     const next = nextTime(parseCron(options.cron), openZone(zone), shell.now());
@@ -58,11 +50,11 @@ const add: NotifierVerb = {
     const text = `Added timer ${timer.id}, next at ${toTime(next)}\n`;
     await io.print(text, { id: timer.id, nextAt: next });
   },
-};
+});
 
 const COMMAND_CHARS = 60;
 
-const list: NotifierVerb = {
+const list = notifierVerb({
   name: 'list',
   summary: 'List timers with their next times.',
   examples: ['notifier timer list', 'notifier timer list --json'],
@@ -82,20 +74,20 @@ const list: NotifierVerb = {
     if (io.json || rows.length === 0) return;
     await shell.out(toTable(['TIMER', 'CRON', 'ZONE', 'NEXT', 'COMMAND'], rows));
   },
-};
+});
 
-const remove: NotifierVerb = {
+const remove = notifierVerb({
   name: 'remove',
   summary: 'End a timer; a task it has added already stays.',
   examples: ['notifier timer remove nightly'],
   takes: [argument('<timer-id>', 'its name')],
-  async run(io, given: string) {
+  async run(io, given) {
     const id = checkId('timer-id', given);
     if ((await io.findSpool()?.removeTimer(id)) !== true) {
       throw new Refused(`there is no timer ${id}`, 'see "notifier timer list"');
     }
     await io.print(`Removed timer ${id}\n`, { id });
   },
-};
+});
 
 export const timerVerbs: readonly NotifierVerb[] = [add, list, remove];

@@ -5,7 +5,7 @@ import type { TokenRecord } from './token.ts';
 // The text of a token file: {"version":1,"tokens":[{"name","scope","sha256","ends","createdAt","expiresAt"?}]}
 
 const VERSION = 1;
-export const SCOPES: readonly string[] = ['read', 'write', 'admin'] satisfies Scope[];
+export const SCOPES: readonly Scope[] = ['read', 'write', 'admin'];
 /** A presented token is compared with each token of the file. */
 export const TOKENS_MAX = 1000;
 export const TOKEN_FILE_BYTES_MAX: number = 1024 * 1024;
@@ -30,7 +30,7 @@ export function decodeTokenList(text: string): readonly TokenRecord[] {
 }
 
 function isScope(text: string): text is Scope {
-  return SCOPES.includes(text);
+  return (SCOPES as readonly string[]).includes(text);
 }
 
 /** Checks a name: it stands in logs and tables, and on command lines without quotes. */
