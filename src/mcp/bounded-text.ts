@@ -8,6 +8,8 @@ import type { Store } from '../store/store.ts';
 export const ANSWER_CHARS = 40_000;
 /** Characters of one entry, unless it is read by itself. */
 export const ENTRY_CHARS = 4_000;
+/** Characters of an id, a time, a type or a role. */
+const FACT_CHARS = 128;
 /** Larger payloads are not loaded for a page. */
 export const PAYLOAD_BYTES = 65_536;
 /** Bytes of one part of a payload or blob. */
@@ -23,10 +25,13 @@ export interface Entry {
   readonly text: string;
 }
 
-/** Cuts the texts so that all entries together fit into an answer. */
+/** Cuts the texts so that all entries together fit into an answer. The other fields may be those of a hostile file. */
 export function fitEntries(entries: readonly Entry[]): Entry[] {
   const chars = Math.min(ENTRY_CHARS, Math.floor(ANSWER_CHARS / Math.max(1, entries.length)));
-  return entries.map((entry) => ({ ...entry, text: clip(entry.text, chars) }));
+  return entries.map(({ text, ...facts }) => {
+    const known = Object.entries(facts).map(([key, fact]) => [key, clip(String(fact), FACT_CHARS)]);
+    return { ...(Object.fromEntries(known) as typeof facts), text: clip(text, chars) };
+  });
 }
 
 export function clip(text: string, chars: number): string {

@@ -45,6 +45,7 @@ interface ThreadKind {
 }
 
 const TITLE_CHARS = 200;
+const LABELS_CHARS = 300;
 const withCursor = (cursor: string | number | bigint | undefined): { cursor?: string } =>
   cursor === undefined ? {} : { cursor: String(cursor) };
 const pageOf = ({ limit, cursor }: ReadQuery): { limit: number; cursor?: string } => ({
@@ -52,6 +53,12 @@ const pageOf = ({ limit, cursor }: ReadQuery): { limit: number; cursor?: string 
   ...withCursor(cursor),
 });
 const short = (text: string | undefined): string | undefined => text && clip(text, TITLE_CHARS);
+
+/** Returns as many labels as fit, each of them whole: a label can be asked for. */
+function fitLabels(labels: readonly string[]): string[] {
+  let left = LABELS_CHARS;
+  return labels.filter((label) => (left -= label.length) >= 0);
+}
 
 /** Returns the context with this id, or with this name after an @. */
 export async function findContext(
@@ -78,7 +85,7 @@ export const THREADS: Readonly<Record<Kind, ThreadKind>> = {
         id: String(context.id),
         name: short(context.name),
         title: short(context.title),
-        labels: context.labels.slice(0, 16),
+        labels: fitLabels(context.labels),
         turns: context.head === 0n ? 0 : context.headDepth + 1,
         updated: new Date(context.updatedAt).toISOString(),
       }));
@@ -142,7 +149,13 @@ export const THREADS: Readonly<Record<Kind, ThreadKind>> = {
   session: {
     async list(store, page) {
       const { items, cursor } = await store.sessions.list(pageOf(page));
-      return { threads: items.map((item) => ({ ...item })), ...withCursor(cursor) };
+      // Neither the path of the file nor the rest of the header, which may be long: they are about the machine.
+      const threads = items.map(({ id, header, available, sizeBytes, updatedAt }) => {
+        const title = header?.['title'];
+        const facts = { available, bytes: sizeBytes, updated: short(updatedAt) };
+        return { id, title: typeof title === 'string' ? short(title) : undefined, ...facts };
+      });
+      return { threads, ...withCursor(cursor) };
     },
     async read(store, thread, { limit, cursor }) {
       // A path would reach files of the machine.

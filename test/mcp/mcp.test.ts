@@ -223,6 +223,41 @@ describe('an MCP client', () => {
       await expect(client.readResource({ uri })).rejects.toThrow(/MCP error/);
   });
 
+  it('gets bounded answers, and no paths of the machine', async () => {
+    const folder = scratch();
+    const store = await openStore(folder);
+    const long = 'x'.repeat(10_000);
+    const labels = Array.from({ length: 64 }, (_, n) => `${n}`.padStart(128, 'label'));
+    const { id } = await store.contexts.create({ labels, title: 'x'.repeat(1024) });
+    for (let n = 1; n < 50; n += 1) await store.contexts.create({ labels });
+    await store.contexts.append(id, { type: 'x'.repeat(1024), payload: 'text' });
+    const session = await store.sessions.create({
+      cwd: '/secret/project',
+      header: { title: long },
+    });
+    await session.append({ type: long, text: 'said' });
+    await session.flush();
+    const { file } = await store.sessions.details(session.id);
+    await session.close();
+    await store.close();
+    const client = await overStdio(folder);
+    const list = await call(client, 'list_threads', { limit: 50 });
+    expect(list.value.threads).toHaveLength(50);
+    expect(list.text.length).toBeLessThan(50_000);
+    const turns = await call(client, 'read_thread', { thread: String(id) });
+    expect(turns.text.length).toBeLessThan(1000);
+    const sessions = await call(client, 'list_threads', { kind: 'session' });
+    expect(sessions.value.threads).toMatchObject([{ id: session.id, available: true }]);
+    expect(sessions.text.length).toBeLessThan(1000);
+    const read = await call(client, 'read_thread', { kind: 'session', thread: session.id });
+    expect(read.text).toContain('said');
+    expect(read.text.length).toBeLessThan(2000);
+    for (const { text } of [sessions, read]) {
+      expect(text).not.toContain('/secret/project');
+      expect(text).not.toContain(file);
+    }
+  });
+
   it('is told of errors by the tool, and gets hostile texts as text', async () => {
     const folder = scratch();
     const store = await openStore(folder);
