@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { generateId } from 'ai';
 import type { UIMessage, UIMessageChunk } from 'ai';
-import { NO_TURN, type TurnId } from '../base/brand.ts';
-import { canonicalJson } from '../base/canonical-json.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../base/brand.ts';
 import { invalid, notFound } from '../base/errors.ts';
+import type { Context } from '../context/context.ts';
 import type { OpenTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
 import { ChunkLines, toAnswer, toLine } from './ai-sdk-chunks.ts';
@@ -49,8 +50,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
 
   /** Returns the messages of a chat, none for a new one. An answer that was cut off is the last of them, as far as it came. */
   async load(chatId: string): Promise<M[]> {
-    const context = await this.#store.contexts.byName(this.#nameOf(chatId, MAIN));
-    return context === undefined ? [] : (await this.#path(context.head)).map(toMessage);
+    return this.#messages((await this.#main(chatId))?.head);
   }
 
   /**
@@ -79,18 +79,23 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     chatId: string,
     chunks: ReadableStream<C>,
   ): Promise<ReadableStream<C>> {
-    const last = (await this.#rewrite(chatId, (messages) => messages)).at(-1);
-    const { id } = await this.#store.contexts.getOrCreate(this.#nameOf(chatId, MAIN));
+    const last = (await this.#rewrite(chatId)).at(-1);
+    const { id, head } = await this.#store.contexts.getOrCreate(this.#nameOf(chatId, MAIN));
     const answerId = last?.role === 'assistant' ? last.id : generateId();
     const open = await this.#store.contexts.open(id, { type: STREAM, encoding: 'bytes' });
+    const reader = chunks.getReader();
+    // A model may be silent for long when somebody stops it.
+    void this.#untilSealed(id, head, open.id)
+      .then(() => reader.cancel('stopped'))
+      .catch(() => undefined);
     let client: ReadableStreamDefaultController<C> | undefined;
     const sent = new ReadableStream<C>({
       start: (controller) => void (client = controller),
       cancel: () => void (client = undefined),
     });
     const saved = (async () => {
-      const problem = await this.#pump(open, chunks, (chunk) => client?.enqueue(chunk), answerId);
-      await this.#rewrite(chatId, (messages) => messages);
+      const problem = await this.#pump(open, reader, (chunk) => client?.enqueue(chunk), answerId);
+      await this.#rewrite(chatId);
       if (problem !== undefined) throw problem.error;
       client?.close();
     })();
@@ -105,7 +110,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
    * process of an answer died, returns what was stored of it, and an `abort` chunk. Null if there is neither.
    */
   async resume(chatId: string): Promise<ReadableStream<UIMessageChunk> | null> {
-    const context = await this.#store.contexts.byName(this.#nameOf(chatId, MAIN));
+    const context = await this.#main(chatId);
     const turn = context?.openTurn === NO_TURN ? context.head : context?.openTurn;
     if (turn === undefined || turn === NO_TURN) return null;
     if ((await this.#store.contexts.turn(turn, { payload: false }))?.type !== STREAM) return null;
@@ -123,7 +128,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
 
   /** Ends the answer that is being streamed, whichever process writes it. What has come is the message. */
   async stop(chatId: string): Promise<void> {
-    const context = await this.#store.contexts.byName(this.#nameOf(chatId, MAIN));
+    const context = await this.#main(chatId);
     if (context === undefined || context.openTurn === NO_TURN) return;
     const { openTurn } = context;
     // A chunk that arrives in between wins. Then the next try is for a longer answer.
@@ -139,7 +144,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
       undefined,
       STOP_TRIES_MAX,
     );
-    await this.#rewrite(chatId, (messages) => messages);
+    await this.#rewrite(chatId);
   }
 
   /** Returns the branches that the chat has left, from older to newer. */
@@ -147,7 +152,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     const branches: { id: string; messages: M[] }[] = [];
     for (const { name, head } of await contextsUnder(this.#store, this.#prefix, chatId)) {
       const id = splitName(name).at(-1) ?? '';
-      if (id !== MAIN) branches.push({ id, messages: (await this.#path(head)).map(toMessage) });
+      if (id !== MAIN) branches.push({ id, messages: await this.#messages(head) });
     }
     return branches;
   }
@@ -155,7 +160,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   /** Goes back to a branch. The messages of now are a branch from then on. */
   async switchTo(chatId: string, branchId: string): Promise<M[]> {
     const branch = await this.#store.contexts.byName(this.#nameOf(chatId, branchId));
-    const main = await this.#store.contexts.byName(this.#nameOf(chatId, MAIN));
+    const main = await this.#main(chatId);
     if (branch === undefined || main === undefined || branchId === MAIN)
       throw notFound('branch', branchId, `chat ${chatId} has no such branch`);
     await this.#keepBranch(chatId, main.head);
@@ -176,6 +181,14 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     return joinName(this.#prefix, chatId, branch);
   }
 
+  #main(chatId: string): Promise<Context | undefined> {
+    return this.#store.contexts.byName(this.#nameOf(chatId, MAIN));
+  }
+
+  async #messages(head: TurnId = NO_TURN): Promise<M[]> {
+    return (await this.#path(head)).map(({ message }) => message);
+  }
+
   async #path(head: TurnId): Promise<Step<M>[]> {
     const steps: Step<M>[] = [];
     if (head === NO_TURN) return steps;
@@ -183,23 +196,26 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
       // A message that was erased is left out, as are turns of others.
       if (payload === undefined) continue;
       if (type === MESSAGE) steps.push({ turn: id, message: payload as M });
-      else if (type === STREAM) {
-        const last = steps.at(-1)?.message;
-        const message = await toAnswer([...new ChunkLines().take(payload as Uint8Array)], last);
-        if (message === undefined) continue;
-        if (message.id === last?.id) steps.pop();
-        steps.push({ turn: undefined, message });
-      }
+      if (type !== STREAM) continue;
+      const last = steps.at(-1)?.message;
+      const message = await toAnswer(payload as Uint8Array, last);
+      if (message === undefined) continue;
+      if (message.id === last?.id && last.role === 'assistant') steps.pop();
+      steps.push({ turn: undefined, message });
     }
     return steps;
   }
 
-  async #rewrite(chatId: string, change: (messages: readonly M[]) => readonly M[]): Promise<M[]> {
+  /** Changes the messages of a chat, and stores an answer of which the chunks alone are there. */
+  async #rewrite(
+    chatId: string,
+    change: (messages: readonly M[]) => readonly M[] = (messages) => messages,
+  ): Promise<M[]> {
     const name = this.#nameOf(chatId, MAIN);
     return withRetries(async () => {
       const { id, head } = await this.#store.contexts.getOrCreate(name, { kind: KIND });
       const steps = await this.#path(head);
-      const messages = change(steps.map(toMessage));
+      const messages = change(steps.map(({ message }) => message));
       const firstNew = messages.findIndex((message, at) => !isStored(steps[at], message));
       const keep = firstNew === -1 ? messages.length : firstNew;
       const gone = steps.slice(keep).some(({ message }) => !isAnswerOf(messages, message));
@@ -220,18 +236,24 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   /** Writes the chunks into the turn. Returns what went wrong; a turn that somebody stopped is not wrong. */
   async #pump<C extends UIMessageChunk>(
     open: OpenTurn,
-    chunks: ReadableStream<C>,
+    reader: ReadableStreamDefaultReader<C>,
     send: (chunk: C) => void,
     answerId: string,
   ): Promise<{ error: unknown } | undefined> {
-    const reader = chunks.getReader();
+    const keep = async (chunk: C): Promise<void> => {
+      await open.write(toLine(chunk));
+      send(chunk);
+    };
     try {
+      let isNamed = false;
       for (let next = await reader.read(); !next.done; next = await reader.read()) {
         const { value } = next;
-        const isNameless = value.type === 'start' && value.messageId === undefined;
-        const chunk = isNameless ? { ...value, messageId: answerId } : value;
-        await open.write(toLine(chunk));
-        send(chunk);
+        const isNameless = value.type === 'start' ? value.messageId === undefined : !isNamed;
+        // An answer has an id, also when its chunks do not begin with one.
+        const start = { ...(value.type === 'start' && value), type: 'start', messageId: answerId };
+        if (isNameless) await keep(start as C);
+        if (!isNameless || value.type !== 'start') await keep(value);
+        isNamed = true;
       }
       await open.seal();
       return undefined;
@@ -244,6 +266,14 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
         return undefined;
       }
       return { error };
+    }
+  }
+
+  /** Resolves when the open turn is sealed. Turns that came before it are passed over. */
+  async #untilSealed(context: ContextId, head: TurnId, open: TurnId): Promise<void> {
+    const after = head === NO_TURN ? {} : { after: head };
+    for await (const { id } of this.#store.contexts.follow(context, { ...after, payload: false })) {
+      if (id >= open) return;
     }
   }
 
@@ -261,12 +291,10 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   }
 }
 
-function toMessage<M>({ message }: Step<M>): M {
-  return message;
-}
-
+/** Compares what JSON makes of them. Keys may be in another order. */
 function isStored<M>(step: Step<M> | undefined, message: M): boolean {
-  return step?.turn !== undefined && canonicalJson(step.message) === canonicalJson(message);
+  if (step?.turn === undefined || step.message === message) return step?.turn !== undefined;
+  return isDeepStrictEqual(step.message, JSON.parse(JSON.stringify(message)));
 }
 
 /** True if the list has this answer, perhaps in a later state. Such a message leaves no branch. */

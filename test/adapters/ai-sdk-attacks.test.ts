@@ -1,0 +1,168 @@
+import type { UIMessage, UIMessageChunk } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { fitParts } from '../../src/adapters/ai-sdk-chunks.ts';
+import { QuipuChats } from '../../src/adapters/ai-sdk.ts';
+import { isQuipuError } from '../../src/base/errors.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
+import { collect, setUp, textOf, user } from './ai-sdk-rig.ts';
+
+const streamOf = (chunks: readonly unknown[]): ReadableStream<UIMessageChunk> =>
+  ReadableStream.from(chunks) as ReadableStream<UIMessageChunk>;
+const say = (delta: string): object[] => [
+  { type: 'text-start', id: 't' },
+  { type: 'text-delta', id: 't', delta },
+  { type: 'text-end', id: 't' },
+  { type: 'finish' },
+];
+const START = { type: 'start' };
+const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+const CALL = { toolCallId: 'c', toolName: 'x' };
+
+describe('an answer with chunks that mean harm', () => {
+  it.each<[what: string, chunks: unknown[], texts: string[], fails: RegExp]>([
+    ['too many levels', [START, { type: 'data-x', data: deep(1000) }], ['hi'], /1000 levels/],
+    [
+      'too many values',
+      [START, { type: 'data-x', data: Array.from({ length: 1_000_001 }, () => 1) }],
+      ['hi'],
+      /1000000 values/,
+    ],
+    [
+      'a tool call of too many levels',
+      [
+        START,
+        { type: 'tool-input-start', ...CALL },
+        { type: 'tool-input-delta', toolCallId: 'c', inputTextDelta: '['.repeat(3000) },
+        ...say('after'),
+      ],
+      ['hi', 'after'],
+      /^$/,
+    ],
+    ['half of a character', [START, ...say('\ud83d')], ['hi', '\ud83d'], /^$/],
+    ['nothing but a text', say('no start'), ['hi', 'no start'], /^$/],
+    ['an unknown type', [START, { type: 'weird', x: 1 }, ...say('a')], ['hi', 'a'], /^$/],
+    ['no chunk', [START, null], ['hi'], /null/],
+    ['no JSON', [START, { type: 'data-x', data: 1n }], ['hi'], /BigInt/],
+    ['the id of the question', [{ ...START, messageId: 'u' }, ...say('a')], ['hi', 'a'], /^$/],
+  ])('such as %s lets the chat go on', async (_, chunks, texts, fails) => {
+    const { chats } = await setUp();
+    await chats.save('c', [user('u', 'hi')]);
+    const sent = collect(await chats.stream('c', streamOf(chunks)));
+    const problem = await sent.then(() => '', String);
+    expect(problem).toMatch(fails);
+    const messages = await chats.load('c');
+    expect(messages.map(textOf)).toEqual(texts);
+    expect(messages.every(({ id }) => id !== '')).toBe(true);
+    await chats.save('c', [...messages, user('u2', 'more')]);
+    await collect(await chats.stream('c', streamOf([START, ...say('next')])));
+    expect((await chats.load('c')).map(textOf)).toEqual([...texts, 'more', 'next']);
+  });
+
+  it('loses the parts that a turn cannot hold', () => {
+    const half = Array.from({ length: 600_000 }, () => 1);
+    const parts = ['a', { data: half }, 'b', { data: half }, { data: deep(995) }, deep(9000), 'c'];
+    expect(fitParts(parts)).toEqual(['a', { data: half }, 'b', 'c']);
+  });
+
+  it('is read as far as it came when its last line is torn, or no chunk', async () => {
+    const { store, chats } = await setUp();
+    await chats.save('c', [user('u', 'hi')]);
+    const { id } = (await store.contexts.byName('ai-sdk/c/main'))!;
+    const open = await store.contexts.open(id, { type: 'ai.stream', encoding: 'bytes' });
+    const [begin, delta] = say('so far');
+    const torn = Buffer.from(`${JSON.stringify({ ...delta, delta: ' 😀' })}\n`);
+    const lines = [{ ...START, messageId: 'a' }, begin, null, 7, deep(1000), delta];
+    await open.write(`{"type":\n${lines.map((line) => `${JSON.stringify(line)}\n`).join('')}`);
+    await open.write(Buffer.from([0xff, 0x0a]));
+    await open.write(torn.subarray(0, torn.indexOf(0xf0) + 2));
+    await open.abort('the process is gone');
+    const resumed = await collect((await chats.resume('c'))!);
+    expect(resumed.map(({ type }) => type)).toEqual(['start', 'text-start', 'text-delta', 'abort']);
+    expect((await chats.load('c')).map(textOf)).toEqual(['hi', 'so far']);
+  });
+});
+
+describe('ids', () => {
+  it('of chats are told apart, however they are written', async () => {
+    const { chats } = await setUp();
+    const ids = ['a', 'a/main', 'a%2Fmain', 'a/', 'ab', 'A', 'main', '..', '__proto__', ' ', '\n'];
+    ids.push('é', 'e\u0301', 'x'.repeat(400), '\ud83d\ude00');
+    for (const id of ids) {
+      await chats.save(id, [user('u', id), user('u2', 'x')]);
+      await chats.rewind(id, 'u2');
+    }
+    await chats.remove('a');
+    for (const id of ids) {
+      expect((await chats.load(id)).map(textOf)).toEqual(id === 'a' ? [] : [id]);
+      expect(await chats.branches(id)).toHaveLength(id === 'a' ? 0 : 1);
+    }
+    for (const id of ['', 7, undefined, null, 'x'.repeat(600), '\ud800']) {
+      const saved = chats.save(id as string, [user('u', 'x')]);
+      await expect(saved).rejects.toSatisfy((error) => isQuipuError(error, 'INVALID'));
+    }
+    for (const branch of ['', '..', 'main', '../ab/main', 'x'.repeat(600)]) {
+      await expect(chats.switchTo('ab', branch)).rejects.toMatchObject({ name: 'QuipuError' });
+    }
+  });
+
+  it('of messages may come twice', async () => {
+    const { chats } = await setUp();
+    const answer = { ...user('a', 'one'), role: 'assistant' } as UIMessage;
+    const twice = [user('a', 'x'), answer, { ...answer, parts: [] }, user('a', 'y')];
+    await chats.save('c', twice);
+    expect(await chats.load('c')).toEqual(twice);
+    expect(await chats.rewind('c', 'a')).toEqual([]);
+    expect((await chats.branches('c')).map(({ messages }) => messages)).toEqual([twice]);
+  });
+});
+
+describe('two tabs', () => {
+  it('that generate the same answer again make one of it', async () => {
+    const { store, chats } = await setUp();
+    const old = { ...user('a', 'old'), role: 'assistant' } as UIMessage;
+    await chats.save('c', [user('u', 'hi'), old]);
+    const tabs = ['one', 'two', 'three'].map(async (text) => {
+      const tab = new QuipuChats(store);
+      await tab.rewind('c', 'a');
+      await collect(await tab.stream('c', streamOf([START, ...say(text)])));
+    });
+    const ended = await Promise.allSettled(tabs);
+    expect(ended.some(({ status }) => status === 'fulfilled')).toBe(true);
+    for (const one of ended) {
+      if (one.status === 'fulfilled') continue;
+      const lost = ['LOCKED', 'NOT_FOUND', 'HEAD_MOVED'] as const;
+      expect(lost.some((code) => isQuipuError(one.reason, code))).toBe(true);
+    }
+    const texts = (await chats.load('c')).map(textOf);
+    expect([texts[0], texts.length >= 2]).toEqual(['hi', true]);
+    const branches = await chats.branches('c');
+    expect(branches.some(({ messages }) => messages.map(textOf).includes('old'))).toBe(true);
+  });
+
+  it('may stop an answer at once while a third resumes it', async () => {
+    const { store, chats } = await setUp();
+    await chats.save('c', [user('u', 'hi')]);
+    let cancelled = false;
+    let push: (chunk: unknown) => void = () => undefined;
+    const chunks = new ReadableStream<UIMessageChunk>({
+      cancel: () => void (cancelled = true),
+      start: (controller) => void (push = (chunk) => controller.enqueue(chunk as UIMessageChunk)),
+    });
+    const sent = collect(await chats.stream('c', chunks));
+    for (const chunk of [START, ...say('so far').slice(0, 2)]) push(chunk);
+    const reader = (await new QuipuChats(store).resume('c'))!.getReader();
+    const seen: unknown[] = [];
+    const resumed = (async () => {
+      for (let next = await reader.read(); !next.done; next = await reader.read())
+        seen.push(next.value);
+    })();
+    await expect.poll(() => seen.length, PATIENCE).toBe(3);
+    // The model says nothing more.
+    await Promise.all([new QuipuChats(store).stop('c'), chats.stop('c')]);
+    await resumed;
+    expect(seen.at(-1)).toEqual({ type: 'abort', reason: 'stopped' });
+    expect((await sent).at(-1)).toEqual({ type: 'abort', reason: 'stopped' });
+    expect(cancelled).toBe(true);
+    expect(textOf((await chats.load('c'))[1]!)).toBe('so far');
+  });
+});
