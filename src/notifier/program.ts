@@ -7,10 +7,10 @@ import type { CommandIo, CommonOptions, NotifierShell } from './nouns/command.ts
 import { daemonVerbs } from './nouns/daemon.ts';
 import { taskVerbs } from './nouns/task.ts';
 import { timerVerbs } from './nouns/timer.ts';
-import { runProgram } from '../cli/kit/run-program.ts';
+import { reportTold, runProgram, usageError } from '../cli/kit/run-program.ts';
+import type { Told } from '../cli/kit/run-program.ts';
 import { isQuipuError } from '../base/errors.ts';
 import { EXIT_CODE } from '../cli/kit/report-error.ts';
-import { escapeControls } from '../cli/kit/text.ts';
 import { outputHint } from '../cli/kit/process.ts';
 import { toQuipuError } from '../engine/files/disk/io-error.ts';
 
@@ -47,47 +47,26 @@ export async function runNotifier(argv: readonly string[], shell: NotifierShell)
   return runProgram((firstWord) => createProgram(shell, firstWord), argv, {
     out: (text) => shell.out(text),
     err: (text) => shell.err(text),
-    report: (error, json) => reportFailure(error, json, shell),
+    report: reportTold(tell, shell),
   });
-}
-
-interface Told {
-  readonly error: string;
-  readonly suggestion: string;
-  readonly code: 1 | 2;
-}
-
-/**
- * Prints `Error: <what went wrong> - <how to fix>` or, with `--json`, `{"error","suggestion"}`. Returns the exit code.
- */
-function reportFailure(thrown: unknown, json: boolean, shell: NotifierShell): number {
-  if ((thrown as NodeJS.ErrnoException).code === 'EPIPE') return 0;
-  const { error, suggestion, code } = tell(thrown);
-  shell.err(
-    json
-      ? `${JSON.stringify({ error, suggestion })}\n`
-      : `Error: ${escapeControls(error)} - ${escapeControls(suggestion)}\n`,
-  );
-  return code;
 }
 
 function tell(thrown: unknown): Told {
   if (thrown instanceof Refused) {
-    return { error: thrown.message, suggestion: thrown.suggestion, code: 1 };
+    return { error: thrown.message, suggestion: thrown.suggestion, exit: 1 };
   }
   if (thrown instanceof CommanderError) {
-    const error = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
-    return { error, suggestion: 'see --help', code: 2 };
+    return { error: usageError(thrown), suggestion: 'see --help', exit: 2 };
   }
   const { path } = thrown as NodeJS.ErrnoException;
   const known = toQuipuError(thrown, path ?? 'the spool');
   if (!isQuipuError(known)) {
     const where = known.stack ?? known.message;
-    return { error: `internal error: ${where}`, suggestion: 'please report it', code: 1 };
+    return { error: `internal error: ${where}`, suggestion: 'please report it', exit: 1 };
   }
-  const code = EXIT_CODE[known.code];
-  const suggestion = outputHint(known) ?? suggest(code, known.code);
-  return { error: known.message, suggestion, code };
+  const exit = EXIT_CODE[known.code];
+  const suggestion = outputHint(known) ?? suggest(exit, known.code);
+  return { error: known.message, suggestion, exit };
 }
 
 function suggest(exit: 1 | 2, code: string): string {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { suggest } from './suggest.ts';
+import { escapeControls } from './text.ts';
 
 /** The part of the shell that every command line needs, whatever its commands need. */
 export interface ProgramIo {
@@ -8,6 +9,33 @@ export interface ProgramIo {
   err(text: string): void;
   /** Reports the error, for people or as JSON, and returns the exit code. */
   report(error: unknown, json: boolean): number;
+}
+
+/** What went wrong, and what to do. */
+export interface Told {
+  readonly error: string;
+  readonly suggestion: string;
+  readonly exit: 1 | 2;
+}
+
+/** Reports an error as `Error: <what went wrong> - <how to fix>`, or as `{"error","suggestion"}`. */
+export function reportTold(
+  tell: (thrown: unknown) => Told,
+  io: Pick<ProgramIo, 'err'>,
+): ProgramIo['report'] {
+  return (thrown, json) => {
+    // Nobody reads on.
+    if ((thrown as NodeJS.ErrnoException).code === 'EPIPE') return 0;
+    const { error, suggestion, exit } = tell(thrown);
+    const text = `Error: ${escapeControls(error)} - ${escapeControls(suggestion)}`;
+    io.err(`${json ? JSON.stringify({ error, suggestion }) : text}\n`);
+    return exit;
+  };
+}
+
+/** The message of a command line that is wrong, on one line. */
+export function usageError({ message }: CommanderError): string {
+  return message.replace(/^error: /, '').replaceAll('\n', ' ');
 }
 
 /**

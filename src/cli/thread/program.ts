@@ -4,11 +4,11 @@ import { alone, toCommands } from '../kit/verb.ts';
 import type { Program } from '../kit/verb.ts';
 import type { ThreadShell } from './thread-queue.ts';
 import { threadVerbs } from './verbs.ts';
-import { runProgram } from '../kit/run-program.ts';
+import { reportTold, runProgram, usageError } from '../kit/run-program.ts';
+import type { Told } from '../kit/run-program.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { ErrorCode, QuipuError } from '../../base/errors.ts';
 import { quoteForShell } from '../../queue/notifier.ts';
-import { escapeControls } from '../kit/text.ts';
 import { outputHint } from '../kit/process.ts';
 
 export const thread: Program<ThreadShell> = {
@@ -44,18 +44,12 @@ export async function runThread(argv: readonly string[], shell: ThreadShell): Pr
   return runProgram(create, words, {
     out: (data) => shell.out(data),
     err: (text) => shell.err(text),
-    report: (error, json) => reportThreadError(error, json, { shell, argv }),
+    report: reportTold((thrown) => toTold(thrown, argv), shell),
   });
 }
 
 const USAGE = 2;
 const LOGIC = 1;
-
-interface Told {
-  readonly error: string;
-  readonly suggestion: string;
-  readonly exit: 1 | 2;
-}
 
 const SUGGESTIONS: Partial<Record<ErrorCode, string>> = {
   TOO_LARGE: 'push less at a time, or put large data elsewhere and push a reference to it',
@@ -65,24 +59,9 @@ const SUGGESTIONS: Partial<Record<ErrorCode, string>> = {
   IO: 'check the disk and the permissions',
 };
 
-/** The command line that went wrong. */
-export interface ThreadCall {
-  readonly shell: ThreadShell;
-  readonly argv: readonly string[];
-}
-
-/** Prints `Error: <what went wrong> - <how to fix>`, or the two as JSON, on standard error. */
-function reportThreadError(thrown: unknown, json: boolean, call: ThreadCall): number {
-  if (isBrokenPipe(thrown)) return 0;
-  const { error, suggestion, exit } = toTold(thrown, call.argv);
-  if (json) call.shell.err(`${JSON.stringify({ error, suggestion })}\n`);
-  else call.shell.err(`Error: ${escapeControls(error)} - ${suggestion}\n`);
-  return exit;
-}
-
 function toTold(thrown: unknown, argv: readonly string[]): Told {
   if (thrown instanceof CommanderError) {
-    const error = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    const error = usageError(thrown);
     return { error, suggestion: suggestUsage(error, argv), exit: USAGE };
   }
   if (!isQuipuError(thrown)) {
@@ -128,8 +107,4 @@ function suggestionFor(error: QuipuError, thread: string): string {
     return `run: thread verify ${thread} --repair, which takes what it can from events.jsonl; or restore a backup`;
   }
   return outputHint(error) ?? SUGGESTIONS[code] ?? 'see thread --help';
-}
-
-function isBrokenPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }

@@ -43,13 +43,6 @@ export async function withQueue<T>(
   }
 }
 
-/** The whole text must be a number: `12abc` is not an integer. */
-export function parseInteger(text: string): number {
-  const value = Number(text);
-  if (/^[0-9]{1,16}$/.test(text) && Number.isSafeInteger(value)) return value;
-  throw new InvalidArgumentError('Expected a whole number.');
-}
-
 export function parseFilled(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('Expected a text that is not empty.');

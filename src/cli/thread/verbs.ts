@@ -6,19 +6,12 @@ import { LIMIT_DEFAULT } from '../../queue/events/limits.ts';
 import type { EventType, NewEvent } from '../../queue/events/queue.ts';
 import { inQueueWords } from '../../queue/folder/queue-error.ts';
 import { readEvents, toQueueText } from '../kit/queue-events.ts';
-import {
-  forgetThread,
-  knownThreads,
-  noteThread,
-  parseFilled,
-  parseInteger,
-  withQueue,
-} from './thread-queue.ts';
+import { forgetThread, knownThreads, noteThread, parseFilled, withQueue } from './thread-queue.ts';
 import type { ThreadOptions, ThreadShell } from './thread-queue.ts';
 import { wake } from './wake.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EVENT_TYPES } from '../kit/parse.ts';
+import { EVENT_TYPES, parseCount } from '../kit/parse.ts';
 import { argument, oneOf, option, preset, required } from '../kit/verb.ts';
 import type { Takes, TypedVerb, Verb } from '../kit/verb.ts';
 
@@ -134,8 +127,8 @@ const pop = threadVerb({
   takes: [
     THREAD,
     required('--consumer <id>', 'name of the consumer', parseFilled),
-    required('--last-event-id <id>', 'the newest event that was handled', parseInteger),
-    preset('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
+    required('--last-event-id <id>', 'the newest event that was handled', parseCount),
+    preset('--limit <n>', 'how many at most', parseCount, LIMIT_DEFAULT),
     JSON_OPTION,
   ],
   async run(shell, options) {
@@ -160,8 +153,8 @@ const peek = threadVerb({
   ],
   takes: [
     THREAD,
-    required('--last-event-id <id>', 'print events after this one', parseInteger),
-    preset('--limit <n>', 'how many at most', parseInteger, LIMIT_DEFAULT),
+    required('--last-event-id <id>', 'print events after this one', parseCount),
+    preset('--limit <n>', 'how many at most', parseCount, LIMIT_DEFAULT),
     option('--filter <sql-where>', `such as "type = 'message'"`, parseFilled),
     JSON_OPTION,
   ],

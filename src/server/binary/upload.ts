@@ -1,3 +1,4 @@
+import { Bell } from '../../base/bell.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { LongTask } from '../request/long-tasks.ts';
 
@@ -24,7 +25,8 @@ export class Upload implements LongTask {
   #result: Promise<unknown> = Promise.resolve();
   readonly #abort = new AbortController();
   readonly #idle: NodeJS.Timeout;
-  #wakeReader: (() => void) | undefined;
+  /** Rings when there may be something for the reader. */
+  readonly #bell = new Bell();
   #wakeWriters: (() => void)[] = [];
 
   constructor(idleMs: number) {
@@ -58,7 +60,7 @@ export class Upload implements LongTask {
       const isSmallPart = piece.length * 2 < piece.buffer.byteLength;
       this.#pieces.push(isSmallPart ? new Uint8Array(piece) : piece);
       this.#waitingBytes += piece.length + PIECE_BYTES;
-      this.#wakeReader?.();
+      this.#bell.ring();
     }
     while (!this.#done && this.#waitingBytes > UPLOAD_BYTES_MAX) {
       await new Promise<void>((resolve) => {
@@ -72,7 +74,7 @@ export class Upload implements LongTask {
   end(): Promise<unknown> {
     this.#complete = true;
     clearTimeout(this.#idle);
-    this.#wakeReader?.();
+    this.#bell.ring();
     return this.#result;
   }
 
@@ -87,7 +89,7 @@ export class Upload implements LongTask {
     clearTimeout(this.#idle);
     this.#pieces.length = 0;
     this.#waitingBytes = 0;
-    this.#wakeReader?.();
+    this.#bell.ring();
     this.#wakeAllWriters();
   }
 
@@ -103,10 +105,7 @@ export class Upload implements LongTask {
           continue;
         }
         if (this.#complete) return;
-        await new Promise<void>((resolve) => {
-          this.#wakeReader = resolve;
-        });
-        this.#wakeReader = undefined;
+        await this.#bell.wait();
       }
     } finally {
       // The reader may stop early. Then nobody should wait for it.

@@ -6,63 +6,40 @@ import type { Store } from '../../store/store.ts';
 /** Measuring costs a walk through the store's folder, so a scrape that comes sooner gets the same answer. */
 const FRESH_MS = 5000;
 
-interface Shown {
-  readonly name: string;
-  readonly help: string;
-  readonly value: (stats: Stats) => number;
-}
-
-const SHOWN: readonly Shown[] = [
-  { name: 'quipu_turns', help: 'Turns in the store.', value: (stats) => stats.turns },
-  { name: 'quipu_contexts', help: 'Contexts in the store.', value: (stats) => stats.contexts },
-  { name: 'quipu_patches', help: 'Patches in the store.', value: (stats) => stats.patches },
-  { name: 'quipu_blobs', help: 'Distinct blobs in the store.', value: (stats) => stats.blobs },
-  {
-    name: 'quipu_logical_bytes',
-    help: 'Payload bytes of all turns, each counted as often as it is used.',
-    value: (stats) => stats.logicalBytes,
-  },
-  {
-    name: 'quipu_blob_bytes',
-    help: 'Raw bytes of all distinct blobs.',
-    value: (stats) => stats.blobBytes,
-  },
-  {
-    name: 'quipu_stored_bytes',
-    help: 'Bytes that blobs take on disk, compressed.',
-    value: (stats) => stats.storedBytes,
-  },
-  {
-    name: 'quipu_disk_bytes',
-    help: 'Bytes that the whole store takes on disk.',
-    value: (stats) => stats.diskBytes,
-  },
-  {
-    name: 'quipu_sharing_ratio',
-    help: 'Payload bytes of all turns, per byte of distinct blobs.',
-    value: (stats) => stats.sharingRatio,
-  },
-  {
-    name: 'quipu_compression_ratio',
-    help: 'Bytes of distinct blobs, per byte that they take on disk.',
-    value: (stats) => stats.compressionRatio,
-  },
-  {
-    name: 'quipu_journal_frames',
-    help: 'Frames that an opening after a crash would replay; a checkpoint brings it to 0.',
-    value: (stats) => stats.journal?.frames ?? 0,
-  },
-  {
-    name: 'quipu_journal_broken',
-    help: '1 after a failed sync: nothing is acknowledged until the store is opened again.',
-    value: (stats) => (stats.journal?.broken === true ? 1 : 0),
-  },
-  {
-    name: 'quipu_damaged_places',
-    help: 'Places in the store that are known to be damaged.',
-    value: (stats) => stats.damage.length,
-  },
-];
+/** The help and the value of each gauge, by its name. */
+const SHOWN: Readonly<Record<string, readonly [help: string, value: (stats: Stats) => number]>> = {
+  quipu_turns: ['Turns in the store.', (stats) => stats.turns],
+  quipu_contexts: ['Contexts in the store.', (stats) => stats.contexts],
+  quipu_patches: ['Patches in the store.', (stats) => stats.patches],
+  quipu_blobs: ['Distinct blobs in the store.', (stats) => stats.blobs],
+  quipu_logical_bytes: [
+    'Payload bytes of all turns, each counted as often as it is used.',
+    (stats) => stats.logicalBytes,
+  ],
+  quipu_blob_bytes: ['Raw bytes of all distinct blobs.', (stats) => stats.blobBytes],
+  quipu_stored_bytes: ['Bytes that blobs take on disk, compressed.', (stats) => stats.storedBytes],
+  quipu_disk_bytes: ['Bytes that the whole store takes on disk.', (stats) => stats.diskBytes],
+  quipu_sharing_ratio: [
+    'Payload bytes of all turns, per byte of distinct blobs.',
+    (stats) => stats.sharingRatio,
+  ],
+  quipu_compression_ratio: [
+    'Bytes of distinct blobs, per byte that they take on disk.',
+    (stats) => stats.compressionRatio,
+  ],
+  quipu_journal_frames: [
+    'Frames that an opening after a crash would replay; a checkpoint brings it to 0.',
+    (stats) => stats.journal?.frames ?? 0,
+  ],
+  quipu_journal_broken: [
+    '1 after a failed sync: nothing is acknowledged until the store is opened again.',
+    (stats) => (stats.journal?.broken === true ? 1 : 0),
+  ],
+  quipu_damaged_places: [
+    'Places in the store that are known to be damaged.',
+    (stats) => stats.damage.length,
+  ],
+};
 
 export function gaugeStore(registry: Registry, store: Store): void {
   let asked: { readonly atMs: number; readonly stats: Promise<Stats> } | undefined;
@@ -78,7 +55,7 @@ export function gaugeStore(registry: Registry, store: Store): void {
     return stats;
   }
 
-  for (const { name, help, value } of SHOWN) {
+  for (const [name, [help, value]] of Object.entries(SHOWN)) {
     new Gauge({
       name,
       help,
