@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Engine } from '../../engine/engine.ts';
 import { eventsOf, newChat, reopen, textsOf } from './fixture.ts';
-import { openBeside, openRig } from '../store-suite/fixture.ts';
+import { openBeside, rigCases } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
 // A chat opens whatever its log or its document holds. The chat reports each problem and its place, shows the rest, and
@@ -23,9 +23,9 @@ const message = (seq: number, id: string): object => ({
 });
 
 export function badLinesSuite(target: StoreTarget): void {
+  const it = rigCases(target);
   describe('a log with lines that are wrong', () => {
-    it('opens, tells of them once, and shows the rest', async () => {
-      const rig = await openRig(target);
+    it('opens, tells of them once, and shows the rest', async ({ rig }) => {
       await newChat(rig);
       const lines = await putLines(
         rig.engine,
@@ -83,8 +83,7 @@ export function badLinesSuite(target: StoreTarget): void {
       });
     });
 
-    it('opens without its document, and with one that says nonsense', async () => {
-      const rig = await openRig(target);
+    it('opens without its document, and with one that says nonsense', async ({ rig }) => {
       await putLines(rig.engine, message(1, 'a'));
       const lone = await reopen(rig, 'c1');
       expect((await lone.problems())[0]).toMatchObject({ seq: 0, kind: 'metadata' });
@@ -104,8 +103,7 @@ export function badLinesSuite(target: StoreTarget): void {
       expect(await (await reopen(rig, 'c1')).problems()).toEqual([]);
     });
 
-    it('shows what stands around damage', async () => {
-      const rig = await openRig(target);
+    it('shows what stands around damage', async ({ rig }) => {
       const chat = await newChat(rig);
       for (let n = 0; n < 20; n += 1)
         await chat.add({ role: 'user', content: `${n}`, id: `m${n}` });
@@ -132,8 +130,7 @@ export function badLinesSuite(target: StoreTarget): void {
   });
 
   describe('newer payloads', () => {
-    it('are read by upcasters, and files stay as they were', async () => {
-      const rig = await openRig(target);
+    it('are read by upcasters, and files stay as they were', async ({ rig }) => {
       const chat = await newChat(rig);
       await chat.append({ type: 'vote', payload: { choice: 'a' } });
       await chat.append({ type: 'vote', payload: { choices: ['b', 'c'] }, schemaVersion: 2 });

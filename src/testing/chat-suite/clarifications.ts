@@ -1,12 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parseMarkdown } from '../../chat/export/markdown.ts';
 import type { Question } from '../../chat/events/payloads.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { join, newChat, reopen } from './fixture.ts';
-import { openRig } from '../store-suite/fixture.ts';
+import { openRig, rigCases } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
 export function clarificationsSuite(target: StoreTarget): void {
+  const it = rigCases(target);
   describe('clarifications', () => {
     const questions: Question[] = [
       { id: 'q1', text: 'Which one?', kind: 'single', options: ['a', 'b'] },
@@ -21,8 +22,7 @@ export function clarificationsSuite(target: StoreTarget): void {
       { question_id: 'q4', value: 'because' },
     ];
 
-    it('are open after a restart, and closed by answers', async () => {
-      const rig = await openRig(target);
+    it('are open after a restart, and closed by answers', async ({ rig }) => {
       const batch = await (await newChat(rig)).ask(questions, { title: 'first' });
       const chat = await reopen(rig, 'c1');
       expect((await chat.status()).clarification.open).toMatchObject({
@@ -77,8 +77,7 @@ export function clarificationsSuite(target: StoreTarget): void {
       expect(await chat.status()).toMatchObject({ events: 0 });
     });
 
-    it('are shown with their answers, all of them', async () => {
-      const rig = await openRig(target);
+    it('are shown with their answers, all of them', async ({ rig }) => {
       const chat = await newChat(rig);
       await chat.ask(questions, { id: 'b1', title: 'first' });
       await chat.answer('b1', answers);
@@ -124,8 +123,7 @@ export function clarificationsSuite(target: StoreTarget): void {
       expect(other.message).toBe('batch nosuch is not open: batch b1 is open');
     });
 
-    it('are answered once, however many try', async () => {
-      const rig = await openRig(target);
+    it('are answered once, however many try', async ({ rig }) => {
       const chat = await newChat(rig);
       const batch = await chat.ask(questions);
       const others = await Promise.all([1, 2, 3].map(() => reopen(rig, 'c1')));

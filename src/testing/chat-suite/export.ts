@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parseMarkdown } from '../../chat/export/markdown.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { join, newChat, reopen } from './fixture.ts';
-import { openRig } from '../store-suite/fixture.ts';
+import { openRig, rigCases } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
 const HOSTILE = [
@@ -20,9 +20,9 @@ const HOSTILE = [
 ];
 
 export function exportSuite(target: StoreTarget): void {
+  const it = rigCases(target);
   describe('an export', () => {
-    it('with hostile content reads back as the same messages', async () => {
-      const rig = await openRig(target);
+    it('with hostile content reads back as the same messages', async ({ rig }) => {
       await rig.store.chats.create({ id: 'c1', title: '# <b> --> ``` title' });
       const chat = await rig.store.chats.open('c1');
       for (const [n, content] of HOSTILE.entries()) {
@@ -42,8 +42,7 @@ export function exportSuite(target: StoreTarget): void {
       expect(text).not.toMatch(/^<(?:script|b|h1|img)/m);
     });
 
-    it('as JSON makes the same chat again', async () => {
-      const rig = await openRig(target);
+    it('as JSON makes the same chat again', async ({ rig }) => {
       const chat = await newChat(rig);
       for (const content of HOSTILE) await chat.add({ role: 'user', content });
       await chat.add({ role: 'tool', content: 'y'.repeat(50_000), id: 'big' });
@@ -77,8 +76,7 @@ export function exportSuite(target: StoreTarget): void {
   });
 
   describe('an archived chat', () => {
-    it('reads and exports as before, and takes nothing until it is back', async () => {
-      const rig = await openRig(target);
+    it('reads and exports as before, and takes nothing until it is back', async ({ rig }) => {
       const chat = await newChat(rig);
       await chat.add({ role: 'user', content: 'one', id: 'a' });
       const { hash } = await chat.attach(new Uint8Array([9]), { name: 'n', message: 'a' });

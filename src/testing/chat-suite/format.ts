@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { openRig } from '../store-suite/fixture.ts';
+import { describe, expect } from 'vitest';
+import { openRig, rigCases } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { eventsOf, newChat, textsOf } from './fixture.ts';
 
@@ -38,6 +38,7 @@ const steady = (line: string): string =>
     .replace(/"attachment_id":"[0-9a-z]{26}"/, '"attachment_id":"A"');
 
 export function formatSuite(target: StoreTarget): void {
+  const it = rigCases(target);
   describe('version 1 of the files of a chat', () => {
     it('is written as ever', async () => {
       const rig = await openRig(target, { clock: () => Date.parse(AT) });
@@ -63,8 +64,7 @@ export function formatSuite(target: StoreTarget): void {
       expect((await rig.engine.getDoc('chats/session-c1.meta.json'))?.content).toBe(META);
     });
 
-    it('is read as ever', async () => {
-      const rig = await openRig(target);
+    it('is read as ever', async ({ rig }) => {
       await rig.engine.commit({
         logs: [{ do: 'append', name: eventsOf('c1'), lines: GOLDEN }],
         docs: [{ name: 'chats/session-c1.meta.json', content: META }],

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { failure } from '../engine-suite/fixture.ts';
 import { brief, eventsOf, join, newChat, reopen, textsOf } from './fixture.ts';
-import { openRig } from '../store-suite/fixture.ts';
+import { openRig, rigCases } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
 export function messagesSuite(target: StoreTarget): void {
+  const it = rigCases(target);
   describe('a chat', () => {
     it('keeps messages in order, and shows them again after a restart', async () => {
       const rig = await openRig(target, { clock: () => Date.UTC(2026, 10, 15) });
@@ -44,8 +45,7 @@ export function messagesSuite(target: StoreTarget): void {
       expect(await rig.store.chats.list()).toMatchObject({ items: [{ id: 'c1', events: 2 }] });
     });
 
-    it('edits by adding, whatever comes later', async () => {
-      const rig = await openRig(target);
+    it('edits by adding, whatever comes later', async ({ rig }) => {
       const chat = await newChat(rig);
       await chat.add({ role: 'user', content: 'one', id: 'm' });
       await chat.edit('m', 'two');
@@ -58,8 +58,7 @@ export function messagesSuite(target: StoreTarget): void {
       await failure(chat.edit('nobody', 'x'), 'NOT_FOUND');
     });
 
-    it('goes on along branches', async () => {
-      const rig = await openRig(target);
+    it('goes on along branches', async ({ rig }) => {
       const chat = await newChat(rig);
       for (const id of ['a', 'b', 'c']) await chat.add({ role: 'user', content: id, id });
       const side = await chat.fork('b');
@@ -78,8 +77,7 @@ export function messagesSuite(target: StoreTarget): void {
       await failure(chat.add({ role: 'user', content: '', branch: 'nowhere' }), 'NOT_FOUND');
     });
 
-    it('goes on from before a message, so that another one takes its place', async () => {
-      const rig = await openRig(target);
+    it('goes on from before a message, so that another one takes its place', async ({ rig }) => {
       const chat = await newChat(rig);
       for (const id of ['a', 'b', 'c']) await chat.add({ role: 'user', content: id, id });
       const edited = await chat.fork('b', { before: true });
@@ -120,8 +118,7 @@ export function messagesSuite(target: StoreTarget): void {
       expect((await chat.search('parser')).messages.map(({ id }) => id)).toEqual(['b']);
     });
 
-    it('keeps long payloads and attachments in blobs', { timeout: 60_000 }, async () => {
-      const rig = await openRig(target);
+    it('keeps long payloads and attachments in blobs', { timeout: 60_000 }, async ({ rig }) => {
       const chat = await newChat(rig);
       const long = 'x'.repeat(10_000_000);
       await chat.add({ role: 'tool', content: long, id: 'big' });
@@ -139,8 +136,7 @@ export function messagesSuite(target: StoreTarget): void {
       await failure(chat.add({ role: 'tool', content: 'x'.repeat(33_554_432) }), 'TOO_LARGE');
     });
 
-    it('refuses what makes no sense, and stores nothing of it', async () => {
-      const rig = await openRig(target);
+    it('refuses what makes no sense, and stores nothing of it', async ({ rig }) => {
       const chat = await newChat(rig);
       const bad = [
         chat.add({ role: '', content: 'x' }),
@@ -171,8 +167,7 @@ export function messagesSuite(target: StoreTarget): void {
       await failure(rig.store.chats.open('nobody'), 'NOT_FOUND');
     });
 
-    it('has calls of tools and artifacts as events of their own', async () => {
-      const rig = await openRig(target);
+    it('has calls of tools and artifacts as events of their own', async ({ rig }) => {
       const chat = await newChat(rig);
       await chat.add({ role: 'assistant', content: 'I run it', id: 'm' });
       const call = { name: 'bash', arguments: { command: 'make' }, message: 'm', id: 'call-1' };
@@ -215,8 +210,7 @@ export function messagesSuite(target: StoreTarget): void {
       await failure(again.callTool({ name: 'x', message: 'nobody' }), 'NOT_FOUND');
     });
 
-    it('reports no type that a program has registered', async () => {
-      const rig = await openRig(target);
+    it('reports no type that a program has registered', async ({ rig }) => {
       const { chats } = rig.store;
       const chat = await newChat(rig);
       await chat.append({ type: 'app.note', payload: { n: 1 } });
@@ -239,8 +233,7 @@ export function messagesSuite(target: StoreTarget): void {
       await failure(chats.registerType('Bad Type'), 'INVALID');
     });
 
-    it('follows what is there and what comes, until it is removed', async () => {
-      const rig = await openRig(target);
+    it('follows what is there and what comes, until it is removed', async ({ rig }) => {
       const chat = await newChat(rig);
       await chat.add({ role: 'user', content: 'a' });
       const seen: number[] = [];

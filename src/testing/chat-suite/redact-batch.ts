@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Chat } from '../../chat/handle/chats.ts';
 import type { NewEvent } from '../../chat/events/event.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import { eventsOf, join, newChat, reopen } from './fixture.ts';
-import { blobTexts, openRig } from '../store-suite/fixture.ts';
+import { blobTexts, openRig, rigCases } from '../store-suite/fixture.ts';
 import type { StoreRig } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
@@ -113,9 +113,9 @@ function failNth({ engine }: StoreRig, nth: number): () => void {
 }
 
 export function redactBatchSuite(target: StoreTarget): void {
+  const it = rigCases(target);
   describe('redacting a batch of questions', () => {
-    it('hides it from every reader, and how it ended stays', async () => {
-      const rig = await openRig(target);
+    it('hides it from every reader, and how it ended stays', async ({ rig }) => {
       const chat = await longChat(rig);
       expect(await shownBy(chat)).toEqual(SECRETS);
       const { event } = await chat.redactBatch('b1', { reason: 'private' });
@@ -143,8 +143,7 @@ export function redactBatchSuite(target: StoreTarget): void {
       await ask(chat, 'b2');
     });
 
-    it('erases it from lines and folds, and everything else is as it was', async () => {
-      const rig = await openRig(target);
+    it('erases it from lines and folds, and everything else is as it was', async ({ rig }) => {
       const chat = await longChat(rig);
       const before = await chat.status();
       const report = await chat.redactBatch('b1', { reason: 'private', erase: true });

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Chat } from '../../chat/handle/chats.ts';
 import { failure } from '../engine-suite/fixture.ts';
-import { blobTexts, openRig } from '../store-suite/fixture.ts';
+import { blobTexts, rigCases } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { eventsOf, join, newChat, reopen, textsOf } from './fixture.ts';
 import { fill, REASON, SECRETS } from './secrets.ts';
@@ -11,9 +11,9 @@ async function eraseAll(chat: Chat): Promise<void> {
 }
 
 export function redactionSuite(target: StoreTarget): void {
+  const it = rigCases(target);
   describe('redaction', () => {
-    it('hides a message from every reader, for good', async () => {
-      const rig = await openRig(target);
+    it('hides a message from every reader, for good', async ({ rig }) => {
       const chat = await newChat(rig);
       await fill(chat);
       const { event } = await chat.redact('h', { reason: 'private' });
@@ -28,8 +28,7 @@ export function redactionSuite(target: StoreTarget): void {
       expect(await join(again.export())).not.toContain(SECRETS.heavy.slice(0, 50));
     });
 
-    it('is seen to fail when the lines stay as they were', async () => {
-      const rig = await openRig(target);
+    it('is seen to fail when the lines stay as they were', async ({ rig }) => {
       rig.engine.upkeep.eraseLines = async () => undefined;
       const chat = await newChat(rig);
       await fill(chat);
@@ -38,8 +37,9 @@ export function redactionSuite(target: StoreTarget): void {
       expect((await rig.engine.readLog(eventsOf('c1'), 0, 20)).join()).toContain(SECRETS.added);
     });
 
-    it('keeps the bytes of an attachment that another chat has, unless told otherwise', async () => {
-      const rig = await openRig(target);
+    it('keeps the bytes of an attachment that another chat has, unless told otherwise', async ({
+      rig,
+    }) => {
       const chat = await newChat(rig);
       const other = await newChat(rig, 'c2');
       await chat.add({ role: 'user', content: 'a', id: 'a' });
@@ -53,8 +53,7 @@ export function redactionSuite(target: StoreTarget): void {
       expect(await rig.store.blobs.has(hash)).toBe(false);
     });
 
-    it('is not undone by a process that remembers the text', async () => {
-      const rig = await openRig(target);
+    it('is not undone by a process that remembers the text', async ({ rig }) => {
       const chat = await newChat(rig);
       await fill(chat);
       const other = await reopen(rig, 'c1');

@@ -1,15 +1,15 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { failure } from '../engine-suite/fixture.ts';
 import { createStore } from '../../store/create-store.ts';
 import { eventsOf, newChat, reopen } from './fixture.ts';
 import { PATIENCE } from '../patience.ts';
-import { openRig } from '../store-suite/fixture.ts';
+import { openRig, rigCases } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 
 export function streamsSuite(target: StoreTarget): void {
+  const it = rigCases(target);
   describe('appending', () => {
-    it('numbers events without a gap, however many append at once', async () => {
-      const rig = await openRig(target);
+    it('numbers events without a gap, however many append at once', async ({ rig }) => {
       const first = await newChat(rig);
       const others = await Promise.all([1, 2, 3].map(() => reopen(rig, 'c1')));
       const writers = [first, ...others];
@@ -32,8 +32,7 @@ export function streamsSuite(target: StoreTarget): void {
       );
     });
 
-    it('would leave gaps without the condition on the length', async () => {
-      const rig = await openRig(target);
+    it('would leave gaps without the condition on the length', async ({ rig }) => {
       const commit = rig.engine.commit.bind(rig.engine);
       let waiting: (() => void)[] | undefined;
       rig.engine.commit = async (batch) => {
@@ -92,8 +91,7 @@ export function streamsSuite(target: StoreTarget): void {
       expect(await chat.status()).toMatchObject({ events: 2 });
     });
 
-    it('waits together in one commit', async () => {
-      const rig = await openRig(target);
+    it('waits together in one commit', async ({ rig }) => {
       const chat = await newChat(rig);
       await chat.append({ type: 'note', payload: {} });
       let commits = 0;
@@ -109,8 +107,7 @@ export function streamsSuite(target: StoreTarget): void {
   });
 
   describe('a streamed message', () => {
-    it('of 10,000 deltas costs at most a commit each 20 ms', async () => {
-      const rig = await openRig(target);
+    it('of 10,000 deltas costs at most a commit each 20 ms', async ({ rig }) => {
       const chat = await newChat(rig);
       let commits = 0;
       rig.engine.subscribe(({ logs }) => {
@@ -136,8 +133,7 @@ export function streamsSuite(target: StoreTarget): void {
       });
     });
 
-    it('is there as far as it came when its writer is gone', async () => {
-      const rig = await openRig(target);
+    it('is there as far as it came when its writer is gone', async ({ rig }) => {
       const chat = await newChat(rig);
       const stream = await chat.stream({ role: 'assistant', id: 's' });
       await stream.write('half of ');
@@ -150,8 +146,7 @@ export function streamsSuite(target: StoreTarget): void {
       await failure(stream.write('more'), 'CLOSED');
     });
 
-    it('is resumed by another writer, or completed for the one that is gone', async () => {
-      const rig = await openRig(target);
+    it('is resumed by another writer, or completed for the one that is gone', async ({ rig }) => {
       const chat = await newChat(rig);
       const gone = await chat.stream({ role: 'assistant', id: 's' });
       await gone.write('half of ');

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, Hash } from '../../base/brand.ts';
@@ -30,6 +30,7 @@ import {
   present,
   putDoc,
   reopenEngine,
+  engineCases,
 } from './fixture.ts';
 import { readAll } from './read-all.ts';
 import { Ears, flatten } from './upkeep-fixture.ts';
@@ -37,6 +38,7 @@ import { Ears, flatten } from './upkeep-fixture.ts';
 const ALL = 1000;
 
 export function adoptionSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describeWhen(target.capabilities.adoption, 'adoption', () => {
     it('makes a store the copy of another one, with ids, numbers, versions and times', async () => {
       const source = await openEngine(target, { clock: () => 5000 });
@@ -95,8 +97,7 @@ export function adoptionSuite(target: EngineTarget): void {
       expect(await contextsOf(copy)).toEqual(await contextsOf(source));
     });
 
-    it('says again what is known of a context, and leaves its head', async () => {
-      const engine = await openEngine(target);
+    it('says again what is known of a context, and leaves its head', async ({ engine }) => {
       const { id, createdAt } = await createContext(engine, { meta: { title: 'old' } });
       const turn = await append(engine, id, 'a');
       const updatedAt = turn.createdAt + 99;
@@ -110,8 +111,7 @@ export function adoptionSuite(target: EngineTarget): void {
       await failure(engine.upkeep.adopt({ contexts: [said] }), 'INVALID');
     });
 
-    it('refuses what does not fit, and then changes nothing', async () => {
-      const engine = await openEngine(target);
+    it('refuses what does not fit, and then changes nothing', async ({ engine }) => {
       const { id } = await createContext(engine);
       await appendAll(engine, id, ['a', 'b']);
       await putDoc(engine, 'd', '1');
@@ -129,8 +129,7 @@ export function adoptionSuite(target: EngineTarget): void {
       await failure(engine.upkeep.adopt({ turns: [later] }), 'LOCKED');
     });
 
-    it('makes room for nothing, and tells nobody of nothing', async () => {
-      const engine = await openEngine(target);
+    it('makes room for nothing, and tells nobody of nothing', async ({ engine }) => {
       const heard = listen(engine);
       await engine.upkeep.adopt({});
       await engine.upkeep.adopt({ turns: [], contexts: [], patches: [], docs: [], erased: [] });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
@@ -19,6 +19,7 @@ import {
   putDoc,
   turnOf,
   writeDelta,
+  engineCases,
 } from './fixture.ts';
 import { readAll } from './read-all.ts';
 
@@ -166,9 +167,9 @@ const FAILURES: readonly (readonly [string, ErrorCode, Batch])[] = [
 ];
 
 export function atomicitySuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('batches', () => {
-    it('makes every list true at once', async () => {
-      const engine = await openEngine(target);
+    it('makes every list true at once', async ({ engine }) => {
       await fill(engine);
       const committed = await engine.commit(EVERY_LIST);
       expect(committed).toMatchObject({
@@ -210,8 +211,7 @@ export function atomicitySuite(target: EngineTarget): void {
       await engine.commit(EVERY_LIST);
     });
 
-    it('takes a batch that changes nothing', async () => {
-      const engine = await openEngine(target);
+    it('takes a batch that changes nothing', async ({ engine }) => {
       await fill(engine);
       const before = await readAll(engine);
       const nothing = {

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import type { Hash } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { EngineTarget } from './engine-target.ts';
-import { blobOf, failure, openEngine, present, readBytes } from './fixture.ts';
+import { blobOf, failure, present, readBytes, engineCases } from './fixture.ts';
 
 const MIB = 1024 * 1024;
 
 export function blobSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('blobs', () => {
-    it('gives back what was put, and knows what was not', async () => {
-      const engine = await openEngine(target);
+    it('gives back what was put, and knows what was not', async ({ engine }) => {
       const [here, missing] = [blobOf('here'), blobOf('missing')];
       await engine.commit({ blobs: [here] });
       expect(await readBytes(engine, here.hash)).toEqual(here.bytes);
@@ -23,8 +23,7 @@ export function blobSuite(target: EngineTarget): void {
       expect(await engine.statBlob(missing.hash)).toBeUndefined();
     });
 
-    it('stores the same bytes once', async () => {
-      const engine = await openEngine(target);
+    it('stores the same bytes once', async ({ engine }) => {
       await engine.commit({ blobs: [blobOf('twice'), blobOf('twice')] });
       const before = await engine.stats();
       await engine.commit({ blobs: [blobOf('twice')] });
@@ -32,8 +31,7 @@ export function blobSuite(target: EngineTarget): void {
       expect(after).toMatchObject({ blobs: 1, blobBytes: 5, storedBytes: before.storedBytes });
     });
 
-    it('keeps the empty blob', async () => {
-      const engine = await openEngine(target);
+    it('keeps the empty blob', async ({ engine }) => {
       const empty = blobOf('');
       await engine.commit({ blobs: [empty] });
       expect(await readBytes(engine, empty.hash)).toEqual(new Uint8Array());
@@ -41,8 +39,7 @@ export function blobSuite(target: EngineTarget): void {
       expect(await engine.statBlob(empty.hash)).toMatchObject({ size: 0 });
     });
 
-    it('keeps bytes that compress well, badly, and not at all', async () => {
-      const engine = await openEngine(target);
+    it('keeps bytes that compress well, badly, and not at all', async ({ engine }) => {
       const blobs = [
         new Uint8Array(100_000),
         randomBytes(100_000, 1),
@@ -58,8 +55,7 @@ export function blobSuite(target: EngineTarget): void {
       }
     });
 
-    it("hands out arrays that are the caller's own", async () => {
-      const engine = await openEngine(target);
+    it("hands out arrays that are the caller's own", async ({ engine }) => {
       const given = blobOf('mine');
       await engine.commit({ blobs: [given] });
       const { hash } = given;
@@ -70,8 +66,7 @@ export function blobSuite(target: EngineTarget): void {
       expect(await collect(engine, hash)).toEqual(new TextEncoder().encode('mine'));
     });
 
-    it('reads any range', async () => {
-      const engine = await openEngine(target);
+    it('reads any range', async ({ engine }) => {
       const small = blobOf(randomBytes(1000, 2));
       const large = blobOf(randomBytes(700_000, 3));
       await engine.commit({ blobs: [small, large] });
@@ -97,15 +92,13 @@ export function blobSuite(target: EngineTarget): void {
       }
     });
 
-    it('says NOT_FOUND when a missing blob is read in pieces', async () => {
-      const engine = await openEngine(target);
+    it('says NOT_FOUND when a missing blob is read in pieces', async ({ engine }) => {
       const { hash } = blobOf('missing');
       const error = await failure(collect(engine, hash), 'NOT_FOUND');
       expect(error.data).toEqual({ what: 'blob', id: hash });
     });
 
-    it('takes 5 MiB in pieces of any size and gives it back', async () => {
-      const engine = await openEngine(target);
+    it('takes 5 MiB in pieces of any size and gives it back', async ({ engine }) => {
       const bytes = randomBytes(5 * MIB, 4);
       const stored = await engine.putBlob({ chunks: pieces(bytes, 5) });
       expect(stored).toMatchObject({ hash: hashBytes(bytes), size: bytes.length, existed: false });
@@ -117,8 +110,7 @@ export function blobSuite(target: EngineTarget): void {
       expect(again).toMatchObject({ hash: stored.hash, existed: true });
     });
 
-    it('knows bytes that came in a batch, and the other way round', async () => {
-      const engine = await openEngine(target);
+    it('knows bytes that came in a batch, and the other way round', async ({ engine }) => {
       const [first, second] = [blobOf('first'), blobOf('second')];
       await engine.commit({ blobs: [first] });
       expect(await engine.putBlob({ chunks: pieces(first.bytes, 7) })).toMatchObject({
@@ -131,15 +123,13 @@ export function blobSuite(target: EngineTarget): void {
       expect(await engine.stats()).toMatchObject({ blobs: 2, blobBytes: 11 });
     });
 
-    it('takes a stream without a byte', async () => {
-      const engine = await openEngine(target);
+    it('takes a stream without a byte', async ({ engine }) => {
       const stored = await engine.putBlob({ chunks: pieces(new Uint8Array(), 9) });
       expect(stored).toMatchObject({ hash: blobOf('').hash, size: 0, existed: false });
       expect(await readBytes(engine, stored.hash)).toEqual(new Uint8Array());
     });
 
-    it('stores nothing of a stream that breaks', async () => {
-      const engine = await openEngine(target);
+    it('stores nothing of a stream that breaks', async ({ engine }) => {
       const bytes = randomBytes(2 * MIB, 10);
       const broken = engine.putBlob({ chunks: breakAfter(bytes) });
       await expect(broken).rejects.toThrow('the line went dead');
@@ -147,8 +137,7 @@ export function blobSuite(target: EngineTarget): void {
       expect((await engine.putBlob({ chunks: pieces(bytes, 11) })).existed).toBe(false);
     });
 
-    it('finds by SHA-256 what was put with one', async () => {
-      const engine = await openEngine(target);
+    it('finds by SHA-256 what was put with one', async ({ engine }) => {
       const plain = blobOf('plain');
       const batched = blobOf('batched');
       const streamed = blobOf('streamed');
@@ -160,8 +149,7 @@ export function blobSuite(target: EngineTarget): void {
       expect(await engine.findBySha256(sha256Hex(plain.bytes))).toBeUndefined();
     });
 
-    it('learns the SHA-256 of a blob that is there already', async () => {
-      const engine = await openEngine(target);
+    it('learns the SHA-256 of a blob that is there already', async ({ engine }) => {
       const [first, second] = [blobOf('first'), blobOf('second')];
       await engine.commit({ blobs: [first, second] });
       await engine.commit({ blobs: [{ ...first, sha256: sha256Hex(first.bytes) }] });
@@ -170,8 +158,7 @@ export function blobSuite(target: EngineTarget): void {
       expect(await engine.findBySha256(sha256Hex(second.bytes))).toBe(second.hash);
     });
 
-    it('lists hashes by their beginning, sorted, page by page', async () => {
-      const engine = await openEngine(target);
+    it('lists hashes by their beginning, sorted, page by page', async ({ engine }) => {
       expect(await engine.listBlobs('', 9)).toEqual([]);
       const blobs = Array.from({ length: 300 }, (_, nth) => blobOf(`listed ${nth}`));
       await engine.commit({ blobs: blobs.slice(0, 200) });

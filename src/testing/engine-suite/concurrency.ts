@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { NO_TURN, toContextId } from '../../base/brand.ts';
 import type { ContextId } from '../../base/brand.ts';
@@ -11,9 +11,9 @@ import {
   appendLines,
   blobOf,
   createContext,
-  openEngine,
   present,
   turnOf,
+  engineCases,
 } from './fixture.ts';
 import { walkNaively } from './read-all.ts';
 
@@ -21,9 +21,9 @@ const CONTEXTS = 4;
 const COMMITS = 200;
 
 export function concurrencySuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('concurrency', () => {
-    it('makes one line of parallel appends, and answers in commit order', async () => {
-      const engine = await openEngine(target);
+    it('makes one line of parallel appends, and answers in commit order', async ({ engine }) => {
       for (let n = 0; n < CONTEXTS; n++) await createContext(engine);
       const answered: Committed[] = [];
       const sent = Array.from({ length: COMMITS }, async (_, n) => {
@@ -46,8 +46,7 @@ export function concurrencySuite(target: EngineTarget): void {
       }
     });
 
-    it('keeps the order in which one caller sends', async () => {
-      const engine = await openEngine(target);
+    it('keeps the order in which one caller sends', async ({ engine }) => {
       const { id } = await createContext(engine);
       const sent = Array.from({ length: 50 }, (_, n) =>
         engine.commit(appendBatch(id, `turn ${n}`)),
@@ -58,8 +57,7 @@ export function concurrencySuite(target: EngineTarget): void {
       expect(ids).toEqual(Array.from({ length: 50 }, (_, n) => n + 1));
     });
 
-    it('lets one of many win at the same expected head', async () => {
-      const engine = await openEngine(target);
+    it('lets one of many win at the same expected head', async ({ engine }) => {
       const { id } = await createContext(engine);
       const batches = Array.from({ length: 10 }, (_, n) =>
         appendBatch(id, `turn ${n}`, { expectedHead: NO_TURN }),
@@ -69,8 +67,7 @@ export function concurrencySuite(target: EngineTarget): void {
       expect(await engine.getHead(id)).toMatchObject({ head: 1n });
     });
 
-    it('is not held up by a batch that fails beside it', async () => {
-      const engine = await openEngine(target);
+    it('is not held up by a batch that fails beside it', async ({ engine }) => {
       const { id } = await createContext(engine);
       const work = Array.from({ length: 30 }, (_, n) =>
         engine.commit(
@@ -86,8 +83,7 @@ export function concurrencySuite(target: EngineTarget): void {
       expect(await engine.getHead(id)).toMatchObject({ head: 20n, headDepth: 19 });
     });
 
-    it('takes the same blob from many at the same time', async () => {
-      const engine = await openEngine(target);
+    it('takes the same blob from many at the same time', async ({ engine }) => {
       const { bytes, hash } = blobOf('x'.repeat(300_000));
       async function* once(): AsyncGenerator<Uint8Array> {
         yield bytes;
@@ -101,8 +97,7 @@ export function concurrencySuite(target: EngineTarget): void {
       expect(hashBytes(present(await engine.getBlob(hash)))).toBe(hash);
     });
 
-    it('never shows half a batch', async () => {
-      const engine = await openEngine(target);
+    it('never shows half a batch', async ({ engine }) => {
       const { id } = await createContext(engine);
       let writing = true;
       const writes = Promise.all(
@@ -131,8 +126,7 @@ export function concurrencySuite(target: EngineTarget): void {
       expect(await engine.getLog('logs/log')).toMatchObject({ lines: 200 });
     });
 
-    it('shows a commit to whoever was told of it', async () => {
-      const engine = await openEngine(target);
+    it('shows a commit to whoever was told of it', async ({ engine }) => {
       const { id } = await createContext(engine);
       await Promise.all(
         Array.from({ length: 30 }, async (_, n) => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId } from '../../base/brand.ts';
@@ -13,10 +13,12 @@ import {
   openEngine,
   openTurn,
   turnOf,
+  engineCases,
 } from './fixture.ts';
 import { listAllContexts, toHead } from './read-all.ts';
 
 export function contextSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('contexts', () => {
     it('counts ids from 1 and starts empty', async () => {
       const engine = await openEngine(target, { clock: () => 5000 });
@@ -30,8 +32,7 @@ export function contextSuite(target: EngineTarget): void {
       expect(await engine.getHead(toContextId(3))).toBeUndefined();
     });
 
-    it('takes turns in the batch that creates it', async () => {
-      const engine = await openEngine(target);
+    it('takes turns in the batch that creates it', async ({ engine }) => {
       const [a, b] = [
         turnOf({ created: 1 }, 'for the second'),
         turnOf({ created: 0 }, 'for the first'),
@@ -50,8 +51,7 @@ export function contextSuite(target: EngineTarget): void {
       expect(await engine.getHead(toContextId(2))).toMatchObject({ head: 1n });
     });
 
-    it('refuses a creation that the batch does not have', async () => {
-      const engine = await openEngine(target);
+    it('refuses a creation that the batch does not have', async ({ engine }) => {
       const { blob, turn } = turnOf({ created: 1 }, 'nowhere');
       await failure(
         engine.commit({ blobs: [blob], contexts: [{ do: 'create' }], turns: [turn] }),
@@ -60,8 +60,7 @@ export function contextSuite(target: EngineTarget): void {
       expect(await engine.getContext(toContextId(1))).toBeUndefined();
     });
 
-    it('starts a fork at its base', async () => {
-      const engine = await openEngine(target);
+    it('starts a fork at its base', async ({ engine }) => {
       const { id } = await createContext(engine);
       await append(engine, id, 'a');
       const base = await append(engine, id, 'b');
@@ -73,8 +72,7 @@ export function contextSuite(target: EngineTarget): void {
       expect(await engine.getHead(fork.id)).toMatchObject({ head: row.id, base: base.id });
     });
 
-    it('forks only what is there and sealed', async () => {
-      const engine = await openEngine(target);
+    it('forks only what is there and sealed', async ({ engine }) => {
       const { id } = await createContext(engine);
       const missing = await failure(createContext(engine, { base: toTurnId(9) }), 'NOT_FOUND');
       expect(missing.data).toEqual({ what: 'turn', id: '9' });
@@ -90,8 +88,7 @@ export function contextSuite(target: EngineTarget): void {
       meta: { deep: [1, null, 'ü'] },
     };
 
-    it('keeps what users say, and replaces it as a whole', async () => {
-      const engine = await openEngine(target);
+    it('keeps what users say, and replaces it as a whole', async ({ engine }) => {
       const { id } = await createContext(engine, { meta: details });
       expect((await engine.getContext(id))?.meta).toEqual(details);
       const describe = { do: 'describe', context: id, meta: { title: 'Other' } } as const;
@@ -112,15 +109,13 @@ export function contextSuite(target: EngineTarget): void {
       expect(toHead(await engine.getHead(id))).toEqual(toHead(before));
     });
 
-    it('describes only what is there', async () => {
-      const engine = await openEngine(target);
+    it('describes only what is there', async ({ engine }) => {
       const unknown = { do: 'describe', context: toContextId(4), meta: details } as const;
       const error = await failure(engine.commit({ contexts: [unknown] }), 'NOT_FOUND');
       expect(error.data).toEqual({ what: 'context', id: '4' });
     });
 
-    it('forgets the context and keeps its turns', async () => {
-      const engine = await openEngine(target);
+    it('forgets the context and keeps its turns', async ({ engine }) => {
       const [{ id }, other] = [
         await createContext(engine, { meta: { labels: ['x'] } }),
         await createContext(engine),
@@ -135,8 +130,7 @@ export function contextSuite(target: EngineTarget): void {
       expect(await createContext(engine, { base: row.id })).toMatchObject({ id: 3n, head: row.id });
     });
 
-    it('never uses an id again, and takes nothing more', async () => {
-      const engine = await openEngine(target);
+    it('never uses an id again, and takes nothing more', async ({ engine }) => {
       const { id } = await createContext(engine);
       await engine.commit({ contexts: [{ do: 'remove', context: id }] });
       expect((await createContext(engine)).id).toBe(2n);
@@ -163,8 +157,7 @@ export function contextSuite(target: EngineTarget): void {
       expect(idsOf(await listAllContexts(engine))).toEqual([1n, 2n, 4n, 3n]);
     });
 
-    it('lists by label and kind', async () => {
-      const engine = await openEngine(target);
+    it('lists by label and kind', async ({ engine }) => {
       await createContext(engine, { meta: { kind: 'chat', labels: ['red', 'blue'] } });
       await createContext(engine, { meta: { kind: 'chat', labels: ['blue'] } });
       await createContext(engine, { meta: { kind: 'run', labels: ['red'] } });
@@ -180,8 +173,7 @@ export function contextSuite(target: EngineTarget): void {
       expect(await listAllContexts(engine, { kind: 'Chat' })).toEqual([]);
     });
 
-    it('gives the same rows as reading one by one', async () => {
-      const engine = await openEngine(target);
+    it('gives the same rows as reading one by one', async ({ engine }) => {
       const { id } = await createContext(engine, { meta: { title: 'x' } });
       await append(engine, id, 'a');
       expect(await listAllContexts(engine)).toEqual([await engine.getContext(id)]);
@@ -222,8 +214,7 @@ export function contextSuite(target: EngineTarget): void {
       expect(new Set(seen)).toEqual(new Set([1n, 2n, 3n, 4n, 5n, 6n]));
     });
 
-    it('refuses a cursor that no page gave', async () => {
-      const engine = await openEngine(target);
+    it('refuses a cursor that no page gave', async ({ engine }) => {
       await failure(engine.listContexts({ limit: 1, cursor: 'nonsense' }), 'INVALID');
     });
   });

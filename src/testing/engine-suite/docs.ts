@@ -1,12 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import type { EngineTarget } from './engine-target.ts';
-import { failure, only, openEngine, putDoc } from './fixture.ts';
+import { failure, only, openEngine, putDoc, engineCases } from './fixture.ts';
 
 export function docSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('documents', () => {
-    it('keeps the newest content as given, and counts versions', async () => {
-      const engine = await openEngine(target);
+    it('keeps the newest content as given, and counts versions', async ({ engine }) => {
       const contents = ['{"a": 1}', ' [1,\n 2] ', '"ü\u{1F600}"', 'null'];
       for (const [index, content] of contents.entries()) {
         const committed = await engine.commit({ docs: [{ name: 'threads.json', content }] });
@@ -17,8 +17,7 @@ export function docSuite(target: EngineTarget): void {
       expect(await engine.getDoc('missing')).toBeUndefined();
     });
 
-    it('counts on across a removal', async () => {
-      const engine = await openEngine(target);
+    it('counts on across a removal', async ({ engine }) => {
       await putDoc(engine, 'a', '1');
       const removal = await engine.commit({ docs: [{ name: 'a', content: undefined }] });
       expect(removal.docs).toEqual([]);
@@ -29,15 +28,13 @@ export function docSuite(target: EngineTarget): void {
       expect(await engine.getDoc('a')).toEqual({ name: 'a', version: 2, content: '2' });
     });
 
-    it('keeps a large document', async () => {
-      const engine = await openEngine(target);
+    it('keeps a large document', async ({ engine }) => {
       const content = JSON.stringify(Array.from({ length: 20_000 }, (_, n) => ({ n })));
       await putDoc(engine, 'large', content);
       expect((await engine.getDoc('large'))?.content).toBe(content);
     });
 
-    it('reads a published document like any other', async () => {
-      const engine = await openEngine(target);
+    it('reads a published document like any other', async ({ engine }) => {
       await engine.commit({ docs: [{ name: 'chats/1.meta.json', content: '{}', publish: true }] });
       await engine.commit({
         docs: [{ name: 'chats/1.meta.json', content: '{"a":1}', publish: true }],
@@ -50,8 +47,7 @@ export function docSuite(target: EngineTarget): void {
       expect(await engine.getDoc('chats/1.meta.json')).toBeUndefined();
     });
 
-    it('lists names by prefix, sorted, in pages', async () => {
-      const engine = await openEngine(target);
+    it('lists names by prefix, sorted, in pages', async ({ engine }) => {
       for (const name of ['x/b', 'x/a', 'x/C', 'xy', 'x', 'y/a']) await putDoc(engine, name, '1');
       expect(await engine.listDocs('x/', 10)).toEqual(['x/C', 'x/a', 'x/b']);
       expect(await engine.listDocs('x', 3)).toEqual(['x', 'x/C', 'x/a']);
@@ -59,8 +55,7 @@ export function docSuite(target: EngineTarget): void {
       expect(await engine.listDocs('x/', 10, 'x/b')).toEqual([]);
     });
 
-    it('lets a change of a batch see the ones before it', async () => {
-      const engine = await openEngine(target);
+    it('lets a change of a batch see the ones before it', async ({ engine }) => {
       const put = (content: string | undefined, expectedVersion: number) => ({
         name: 'a',
         content,
@@ -72,8 +67,7 @@ export function docSuite(target: EngineTarget): void {
       expect(await engine.getDoc('a')).toEqual({ name: 'a', version: 3, content: '3' });
     });
 
-    it('changes a document only at the expected version', async () => {
-      const engine = await openEngine(target);
+    it('changes a document only at the expected version', async ({ engine }) => {
       const put = (content: string | undefined, expectedVersion: number) =>
         engine.commit({ docs: [{ name: 'a', content, expectedVersion }] });
       await failure(put('1', 1), 'HEAD_MOVED');

@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, type TestAPI } from 'vitest';
 
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
@@ -16,6 +16,14 @@ import type { Engine } from '../../engine/engine.ts';
 import type { ContextMeta, ContextRow, PatchRow, TurnRow } from '../../engine/rows.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import type { EngineOpening, EngineTarget } from './engine-target.ts';
+
+/** Cases that get a fresh store, if they ask for it. */
+export function engineCases(target: EngineTarget): TestAPI<{ engine: Engine }> {
+  return it.extend<{ engine: Engine }>({
+    // oxlint-disable-next-line no-empty-pattern -- a case asks for what it needs by its name, and so does this
+    engine: async ({}, use) => use(await openEngine(target)),
+  });
+}
 
 /** Opens a fresh store that is closed when the test is over, whatever its result. */
 export async function openEngine(

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { toContextId, toTurnId } from '../../base/brand.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
@@ -23,10 +23,12 @@ import {
   reopenEngine,
   sealTurn,
   writeDelta,
+  engineCases,
 } from './fixture.ts';
 import { listAllContexts, readAll } from './read-all.ts';
 
 export function lifecycleSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('clock', () => {
     it('never lets time run backwards, whatever the clock says', async () => {
       const times = [5000, 4000, 6000, 1, 6001];
@@ -50,8 +52,7 @@ export function lifecycleSuite(target: EngineTarget): void {
     });
   });
   describe('upkeep', () => {
-    it('counts what is there', async () => {
-      const engine = await openEngine(target);
+    it('counts what is there', async ({ engine }) => {
       const none = {
         turns: 0,
         contexts: 0,
@@ -88,8 +89,7 @@ export function lifecycleSuite(target: EngineTarget): void {
       expect(stats.engine).not.toBe('');
     });
 
-    it('changes nothing at a checkpoint', async () => {
-      const engine = await openEngine(target);
+    it('changes nothing at a checkpoint', async ({ engine }) => {
       await engine.checkpoint();
       await fill(engine);
       const before = await readAll(engine);
@@ -100,8 +100,7 @@ export function lifecycleSuite(target: EngineTarget): void {
     });
   });
   describe('closing', () => {
-    it('finishes what was sent before', async () => {
-      const engine = await openEngine(target);
+    it('finishes what was sent before', async ({ engine }) => {
       const { id } = await createContext(engine);
       const sent = Array.from({ length: 20 }, (_, n) =>
         engine.commit(appendBatch(id, `turn ${n}`)),
@@ -114,14 +113,12 @@ export function lifecycleSuite(target: EngineTarget): void {
       await closed;
     });
 
-    it('may be called twice, also at the same time', async () => {
-      const engine = await openEngine(target);
+    it('may be called twice, also at the same time', async ({ engine }) => {
       await Promise.all([engine.close(), engine.close()]);
       await engine.close();
     });
 
-    it('ends every other call with CLOSED', async () => {
-      const engine = await openEngine(target);
+    it('ends every other call with CLOSED', async ({ engine }) => {
       const { id } = await createContext(engine);
       await append(engine, id, 'a');
       await engine.close();
@@ -162,8 +159,7 @@ export function lifecycleSuite(target: EngineTarget): void {
     });
   });
   describeWhen(target.capabilities.reopen, 'opening again', () => {
-    it('finds everything as it was', async () => {
-      const engine = await openEngine(target);
+    it('finds everything as it was', async ({ engine }) => {
       await fill(engine);
       const large = blobOf('large '.repeat(100_000));
       await engine.commit({ blobs: [{ ...large, sha256: sha256Hex(large.bytes) }] });
@@ -178,8 +174,7 @@ export function lifecycleSuite(target: EngineTarget): void {
       expect((await listAllContexts(again, { kind: 'chat' })).map((row) => row.id)).toEqual([5n]);
     });
 
-    it('goes on where it was', async () => {
-      const engine = await openEngine(target);
+    it('goes on where it was', async ({ engine }) => {
       await fill(engine);
       const [turns, { seq }] = [
         (await readAll(engine)).turns.length,
@@ -203,8 +198,7 @@ export function lifecycleSuite(target: EngineTarget): void {
       expect(await again.readLog('chats/one', 0, 10)).toEqual(['1', '2', '3']);
     });
 
-    it('ends the turns that were left open, with every acknowledged byte', async () => {
-      const engine = await openEngine(target);
+    it('ends the turns that were left open, with every acknowledged byte', async ({ engine }) => {
       await fill(engine);
       const { openTurn: open } = present(await engine.getHead(toContextId(3)));
       const again = await reopenEngine(target, engine);
@@ -216,8 +210,7 @@ export function lifecycleSuite(target: EngineTarget): void {
       await failure(writeDelta(again, open, 6, ', and on'), 'INVALID');
     });
 
-    it('remembers idempotency keys', async () => {
-      const engine = await openEngine(target);
+    it('remembers idempotency keys', async ({ engine }) => {
       const { id } = await createContext(engine);
       const batch = { ...appendBatch(id, 'a'), idempotency: { context: id, key: 'k' } };
       const first = await engine.commit(batch);
@@ -240,8 +233,7 @@ export function lifecycleSuite(target: EngineTarget): void {
     });
   });
   describeWhen(target.capabilities.reindex, 'reindexing', () => {
-    it('answers as before', async () => {
-      const engine = await openEngine(target);
+    it('answers as before', async ({ engine }) => {
       await fill(engine);
       const [before, stats] = [await readAll(engine), await engine.stats()];
       const steps: [number, number][] = [];

@@ -1,12 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import type { EngineTarget } from './engine-target.ts';
-import { appendLines, failure, only, openEngine } from './fixture.ts';
+import { appendLines, failure, only, openEngine, engineCases } from './fixture.ts';
 
 export function logSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('logs', () => {
-    it('keeps lines in order and reads any of them', async () => {
-      const engine = await openEngine(target);
+    it('keeps lines in order and reads any of them', async ({ engine }) => {
       const lines = ['{"a":1}', ' [1, 2] ', '"ü\u2028"', '{}', 'null'];
       await appendLines(engine, 'logs/history/2026-11-15.jsonl', ...lines.slice(0, 2));
       await appendLines(engine, 'logs/history/2026-11-15.jsonl', ...lines.slice(2));
@@ -23,8 +23,7 @@ export function logSuite(target: EngineTarget): void {
       expect(await engine.salvageLog(name, 5, 3)).toEqual({ ...whole, page: [] });
     });
 
-    it('reads far into a long log', async () => {
-      const engine = await openEngine(target);
+    it('reads far into a long log', async ({ engine }) => {
       const lines = Array.from({ length: 5000 }, (_, n) =>
         JSON.stringify({ n, pad: 'x'.repeat(n % 100) }),
       );
@@ -35,23 +34,20 @@ export function logSuite(target: EngineTarget): void {
       }
     });
 
-    it('says how long a log is after the commit', async () => {
-      const engine = await openEngine(target);
+    it('says how long a log is after the commit', async ({ engine }) => {
       const committed = await engine.commit({
         logs: [{ do: 'append', name: 'logs/a', lines: ['1', '22'] }],
       });
       expect(only(committed.logs)).toEqual({ name: 'logs/a', lines: 2, bytes: 5 });
     });
 
-    it('knows nothing of a log that is not there', async () => {
-      const engine = await openEngine(target);
+    it('knows nothing of a log that is not there', async ({ engine }) => {
       expect(await engine.getLog('missing')).toBeUndefined();
       expect(await engine.readLog('missing', 0, 10)).toEqual([]);
       expect(await engine.salvageLog('missing', 0, 10)).toBeUndefined();
     });
 
-    it('removes a log, and starts anew under the same name', async () => {
-      const engine = await openEngine(target);
+    it('removes a log, and starts anew under the same name', async ({ engine }) => {
       await appendLines(engine, 'logs/a/b', '1', '2');
       await engine.commit({ logs: [{ do: 'remove', name: 'logs/a/b' }] });
       expect(await engine.getLog('logs/a/b')).toBeUndefined();
@@ -63,8 +59,7 @@ export function logSuite(target: EngineTarget): void {
       expect(await engine.getLog('logs/a/b')).toEqual({ name: 'logs/a/b', lines: 1, bytes: 2 });
     });
 
-    it('lets a change of a batch see the ones before it', async () => {
-      const engine = await openEngine(target);
+    it('lets a change of a batch see the ones before it', async ({ engine }) => {
       await appendLines(engine, 'logs/a', '1');
       const add = (line: string) => ({ do: 'append', name: 'logs/a', lines: [line] }) as const;
       await engine.commit({ logs: [add('2'), { ...add('3'), expectedLines: 2 }] });
@@ -78,8 +73,7 @@ export function logSuite(target: EngineTarget): void {
       expect(await engine.readLog('logs/a', 0, 10)).toEqual(['4']);
     });
 
-    it('appends only at the expected length', async () => {
-      const engine = await openEngine(target);
+    it('appends only at the expected length', async ({ engine }) => {
       const at = (expectedLines: number) =>
         engine.commit({
           logs: [{ do: 'append', name: 'logs/a', lines: ['1', '2'], expectedLines }],
@@ -127,16 +121,14 @@ export function logSuite(target: EngineTarget): void {
       await failure(appendLines(engine, name, '1'), 'INVALID');
     });
 
-    it('takes a name of 512 characters and no more', async () => {
-      const engine = await openEngine(target);
+    it('takes a name of 512 characters and no more', async ({ engine }) => {
       const name = `logs/${`${'a'.repeat(127)}/`.repeat(4).slice(0, -1)}a`.slice(0, 512);
       await appendLines(engine, name, '1');
       expect(await engine.listLogs('logs/a', 10)).toEqual([name]);
       await failure(appendLines(engine, `${name}a`, '1'), 'INVALID');
     });
 
-    it('lists names by prefix, sorted, in pages', async () => {
-      const engine = await openEngine(target);
+    it('lists names by prefix, sorted, in pages', async ({ engine }) => {
       const names = [
         'chats/b',
         'chats/a',

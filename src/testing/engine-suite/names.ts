@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import type { ContextId } from '../../base/brand.ts';
 import type { Batch, Committed, ContextChange } from '../../engine/batch.ts';
@@ -16,6 +16,7 @@ import {
   openEngine,
   present,
   reopenEngine,
+  engineCases,
 } from './fixture.ts';
 import { listAllContexts, readAll } from './read-all.ts';
 
@@ -46,9 +47,9 @@ const ODD_NAMES = [
 ];
 
 export function nameSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('names of contexts', () => {
-    it('lead to one context each, by every character', async () => {
-      const engine = await openEngine(target);
+    it('lead to one context each, by every character', async ({ engine }) => {
       const names = [...ODD_NAMES, 'é', 'e\u0301', 'x'.repeat(512)];
       for (const name of names) await createContext(engine, { meta: { name, title: 'x' } });
       for (const [at, name] of names.entries()) {
@@ -62,8 +63,9 @@ export function nameSuite(target: EngineTarget): void {
       }
     });
 
-    it('belong to one context: another one is refused, and nothing is stored', async () => {
-      const engine = await openEngine(target);
+    it('belong to one context: another one is refused, and nothing is stored', async ({
+      engine,
+    }) => {
       const { id } = await createContext(engine, { meta: { name: 'a' } });
       const other = await createContext(engine, { meta: { name: 'b' } });
       const before = await readAll(engine);
@@ -76,8 +78,7 @@ export function nameSuite(target: EngineTarget): void {
       expect(await readAll(engine)).toEqual(before);
     });
 
-    it('stay when a context is described, and are told to listeners', async () => {
-      const engine = await openEngine(target);
+    it('stay when a context is described, and are told to listeners', async ({ engine }) => {
       const heard = listen(engine);
       const { id } = await createContext(engine, { meta: { name: 'a', title: 'x' } });
       const meta = { title: 'y' };
@@ -89,8 +90,7 @@ export function nameSuite(target: EngineTarget): void {
         .toEqual([['a'], ['a'], ['b']]);
     });
 
-    it('are free again once the context is removed', async () => {
-      const engine = await openEngine(target);
+    it('are free again once the context is removed', async ({ engine }) => {
       const { id } = await createContext(engine, { meta: { name: 'a' } });
       await engine.commit({ contexts: [{ do: 'remove', context: id }] });
       expect(await engine.findContext('a')).toBeUndefined();
@@ -104,8 +104,7 @@ export function nameSuite(target: EngineTarget): void {
       expect(await engine.findContext('a')).toMatchObject({ id: 3n });
     });
 
-    it('give the context that is there, as it is now, and store nothing', async () => {
-      const engine = await openEngine(target);
+    it('give the context that is there, as it is now, and store nothing', async ({ engine }) => {
       const first = await engine.commit(getNamed('a', { title: 'x' }));
       expect(first).toMatchObject({
         replayed: false,
@@ -123,8 +122,7 @@ export function nameSuite(target: EngineTarget): void {
       expect(heard).toEqual([]);
     });
 
-    it('make one context when many ask at the same time', async () => {
-      const engine = await openEngine(target);
+    it('make one context when many ask at the same time', async ({ engine }) => {
       const sent = Array.from({ length: 20 }, (_, n) =>
         engine.commit(getNamed('a', { title: `${n}` })),
       );
@@ -134,8 +132,7 @@ export function nameSuite(target: EngineTarget): void {
       expect((await engine.tips()).context).toBe(1n);
     });
 
-    it('are asked for alone, and without a key', async () => {
-      const engine = await openEngine(target);
+    it('are asked for alone, and without a key', async ({ engine }) => {
       const [create] = getNamed('a').contexts ?? [];
       const wrong: Batch[] = [
         { contexts: [present(create), present(create)] },
@@ -147,8 +144,7 @@ export function nameSuite(target: EngineTarget): void {
       expect(await listAllContexts(engine)).toEqual([]);
     });
 
-    it('can be given, changed and taken away', async () => {
-      const engine = await openEngine(target);
+    it('can be given, changed and taken away', async ({ engine }) => {
       const { id } = await createContext(engine, { meta: { title: 'x' } });
       expect(await rename(engine, id, 'a')).toMatchObject({ id, meta: { name: 'a', title: 'x' } });
       expect((await rename(engine, id, 'a')).id).toBe(id);
@@ -161,8 +157,7 @@ export function nameSuite(target: EngineTarget): void {
       await failure(rename(engine, 9n as ContextId, 'c'), 'NOT_FOUND');
     });
 
-    it('can be swapped in one batch', async () => {
-      const engine = await openEngine(target);
+    it('can be swapped in one batch', async ({ engine }) => {
       const a = await createContext(engine, { meta: { name: 'a' } });
       const b = await createContext(engine, { meta: { name: 'b' } });
       await engine.commit({
@@ -207,8 +202,7 @@ export function nameSuite(target: EngineTarget): void {
     });
 
     describeWhen(target.capabilities.reopen, 'after opening again', () => {
-      it('are still taken, and those that were freed are still free', async () => {
-        const engine = await openEngine(target);
+      it('are still taken, and those that were freed are still free', async ({ engine }) => {
         for (const name of ODD_NAMES) await createContext(engine, { meta: { name } });
         await rename(engine, 1n as ContextId, 'other');
         await engine.commit({ contexts: [{ do: 'remove', context: 2n as ContextId }] });
@@ -224,8 +218,7 @@ export function nameSuite(target: EngineTarget): void {
     });
 
     describeWhen(target.capabilities.reindex, 'after the index was made again', () => {
-      it('lead to the same contexts', async () => {
-        const engine = await openEngine(target);
+      it('lead to the same contexts', async ({ engine }) => {
         for (const name of ODD_NAMES) await createContext(engine, { meta: { name } });
         await rename(engine, 1n as ContextId, 'other');
         const before = await readAll(engine);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { NO_TURN, toTurnId } from '../../base/brand.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
@@ -14,9 +14,11 @@ import {
   sealTurn,
   textOf,
   writeDelta,
+  engineCases,
 } from './fixture.ts';
 
 export function openTurnSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('open turns', () => {
     it('gets an id now and becomes the head when sealed', async () => {
       let now = 1000;
@@ -49,8 +51,7 @@ export function openTurnSuite(target: EngineTarget): void {
       expect((await append(engine, id, 'b')).parent).toBe(2n);
     });
 
-    it('locks its context, and no other, until it is sealed', async () => {
-      const engine = await openEngine(target);
+    it('locks its context, and no other, until it is sealed', async ({ engine }) => {
       const [{ id }, other] = [await createContext(engine), await createContext(engine)];
       const open = await openTurn(engine, id);
       for (const work of [append(engine, id, 'a'), openTurn(engine, id)]) {
@@ -62,8 +63,7 @@ export function openTurnSuite(target: EngineTarget): void {
       await append(engine, id, 'b');
     });
 
-    it('takes a parent and an expected head as an append does', async () => {
-      const engine = await openEngine(target);
+    it('takes a parent and an expected head as an append does', async ({ engine }) => {
       const { id } = await createContext(engine);
       const first = await append(engine, id, 'a');
       await append(engine, id, 'b');
@@ -80,8 +80,7 @@ export function openTurnSuite(target: EngineTarget): void {
       expect(await engine.getHead(id)).toMatchObject({ head: 3n, headDepth: 1 });
     });
 
-    it("is nobody's parent while it is open", async () => {
-      const engine = await openEngine(target);
+    it("is nobody's parent while it is open", async ({ engine }) => {
       const [{ id }, other] = [await createContext(engine), await createContext(engine)];
       const open = await openTurn(engine, id);
       const error = await failure(append(engine, other.id, 'a', { parent: open.id }), 'NOT_FOUND');
@@ -89,8 +88,7 @@ export function openTurnSuite(target: EngineTarget): void {
       await failure(openTurn(engine, other.id, open.id), 'NOT_FOUND');
     });
 
-    it('is no open turn when unknown or never opened', async () => {
-      const engine = await openEngine(target);
+    it('is no open turn when unknown or never opened', async ({ engine }) => {
       const { id } = await createContext(engine);
       const row = await append(engine, id, 'a');
       expect(await engine.getOpenTurn(row.id)).toBeUndefined();
@@ -178,8 +176,7 @@ export function openTurnSuite(target: EngineTarget): void {
       expect(await engine.getHead(id)).toMatchObject({ head: open.id, openTurn: NO_TURN });
     });
 
-    it('gives the same row for the same seal again, and refuses another', async () => {
-      const engine = await openEngine(target);
+    it('gives the same row for the same seal again, and refuses another', async ({ engine }) => {
       const { id } = await createContext(engine);
       const open = await openTurn(engine, id);
       const sealed = await sealTurn(engine, open.id, 'done', 'aborted');
@@ -192,8 +189,9 @@ export function openTurnSuite(target: EngineTarget): void {
       expect(await engine.getTurn(open.id)).toEqual(sealed);
     });
 
-    it('is refused when the turn has grown past what it is expected to hold', async () => {
-      const engine = await openEngine(target);
+    it('is refused when the turn has grown past what it is expected to hold', async ({
+      engine,
+    }) => {
       const { id } = await createContext(engine);
       const open = await openTurn(engine, id);
       await writeDelta(engine, open.id, 0, 'so far');
@@ -210,8 +208,7 @@ export function openTurnSuite(target: EngineTarget): void {
       expect(sealed).toMatchObject([{ id: open.id, size: 2 }]);
     });
 
-    it('says what is missing', async () => {
-      const engine = await openEngine(target);
+    it('says what is missing', async ({ engine }) => {
       const { id } = await createContext(engine);
       const open = await openTurn(engine, id);
       const noTurn = await failure(sealTurn(engine, toTurnId(9), 'done'), 'NOT_FOUND');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { toTurnId } from '../../base/brand.ts';
 import type { EngineTarget } from './engine-target.ts';
@@ -11,10 +11,12 @@ import {
   openTurn,
   patchTurn,
   present,
+  engineCases,
 } from './fixture.ts';
 import { toComparable } from './read-all.ts';
 
 export function patchSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('patches', () => {
     it('numbers patches over the whole store and leaves the turn as it was', async () => {
       const engine = await openEngine(target, { clock: () => 7000 });
@@ -43,8 +45,7 @@ export function patchSuite(target: EngineTarget): void {
       expect(await engine.getHead(id)).toMatchObject({ head: second });
     });
 
-    it('patches only when the newest patch is the expected one', async () => {
-      const engine = await openEngine(target);
+    it('patches only when the newest patch is the expected one', async ({ engine }) => {
       const { id } = await createContext(engine);
       await appendAll(engine, id, ['a', 'b']);
       const [a, b] = [toTurnId(1), toTurnId(2)];
@@ -57,8 +58,7 @@ export function patchSuite(target: EngineTarget): void {
       expect(await engine.getPatches([a, b])).toHaveLength(3);
     });
 
-    it('refuses turns that are open or missing, and missing payloads', async () => {
-      const engine = await openEngine(target);
+    it('refuses turns that are open or missing, and missing payloads', async ({ engine }) => {
       const { id } = await createContext(engine);
       const open = await openTurn(engine, id);
       await failure(patchTurn(engine, open.id, 'x'), 'INVALID');

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 
 import { NO_TURN, toContextId } from '../../base/brand.ts';
 import type { TurnRow } from '../../engine/rows.ts';
@@ -11,7 +11,6 @@ import {
   createContext,
   listen,
   only,
-  openEngine,
   openTurn,
   patchTurn,
   present,
@@ -19,13 +18,14 @@ import {
   sealTurn,
   textOf,
   writeDelta,
+  engineCases,
 } from './fixture.ts';
 import { PATIENCE } from '../patience.ts';
 
 export function subscriptionSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('subscriptions', () => {
-    it('tells what was committed and where heads are now', async () => {
-      const engine = await openEngine(target);
+    it('tells what was committed and where heads are now', async ({ engine }) => {
       const { id } = await createContext(engine);
       const heard = listen(engine);
       const committed = await engine.commit(appendBatch(id, 'a'));
@@ -45,8 +45,7 @@ export function subscriptionSuite(target: EngineTarget): void {
       });
     });
 
-    it('tells of contexts created, described and removed', async () => {
-      const engine = await openEngine(target);
+    it('tells of contexts created, described and removed', async ({ engine }) => {
       const heard = listen(engine);
       const { id } = await createContext(engine);
       await engine.commit({ contexts: [{ do: 'describe', context: id, meta: { title: 'x' } }] });
@@ -59,8 +58,7 @@ export function subscriptionSuite(target: EngineTarget): void {
       ]);
     });
 
-    it('tells of a turn from its opening to its seal', async () => {
-      const engine = await openEngine(target);
+    it('tells of a turn from its opening to its seal', async ({ engine }) => {
       const { id } = await createContext(engine);
       const heard = listen(engine);
       const open = await openTurn(engine, id);
@@ -81,8 +79,7 @@ export function subscriptionSuite(target: EngineTarget): void {
       expect(textOf(text)).toBe('abcd');
     });
 
-    it('tells of patches, logs and documents', async () => {
-      const engine = await openEngine(target);
+    it('tells of patches, logs and documents', async ({ engine }) => {
       const { id } = await createContext(engine);
       const [turn] = await appendAll(engine, id, ['a']);
       const heard = listen(engine);
@@ -102,8 +99,7 @@ export function subscriptionSuite(target: EngineTarget): void {
       ]);
     });
 
-    it('calls every listener in commit order', async () => {
-      const engine = await openEngine(target);
+    it('calls every listener in commit order', async ({ engine }) => {
       for (let n = 0; n < 3; n++) await createContext(engine);
       const [heard, alsoHeard] = [listen(engine), listen(engine)];
       const sent = Array.from({ length: 60 }, (_, n) =>
@@ -115,8 +111,7 @@ export function subscriptionSuite(target: EngineTarget): void {
       expect(alsoHeard).toEqual(heard);
     });
 
-    it('can read what it hears of', async () => {
-      const engine = await openEngine(target);
+    it('can read what it hears of', async ({ engine }) => {
       const { id } = await createContext(engine);
       const reads: Promise<TurnRow | undefined>[] = [];
       engine.subscribe((change) =>
@@ -127,8 +122,7 @@ export function subscriptionSuite(target: EngineTarget): void {
       expect(await Promise.all(reads)).toEqual(rows);
     });
 
-    it('hears nothing from before it began or after it ended', async () => {
-      const engine = await openEngine(target);
+    it('hears nothing from before it began or after it ended', async ({ engine }) => {
       const { id } = await createContext(engine);
       const heard: bigint[] = [];
       const end = engine.subscribe((change) => heard.push(...change.turns.map((turn) => turn.id)));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { Found } from '../../engine/engine.ts';
@@ -9,24 +9,25 @@ import {
   appendAll,
   createContext,
   failure,
-  openEngine,
   openTurn,
   patchTurn,
   reopenEngine,
   sealTurn,
+  engineCases,
 } from './fixture.ts';
 
 const NOTHING: Found = { contexts: [], turns: [], patches: [] };
 
 export function tipsSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('tips', () => {
-    it('are zero in a new store', async () => {
-      const engine = await openEngine(target);
+    it('are zero in a new store', async ({ engine }) => {
       expect(await engine.tips()).toEqual({ turn: NO_TURN, context: 0n, patch: 0, open: [] });
     });
 
-    it('name the newest turn, context and patch, and the turns that are open', async () => {
-      const engine = await openEngine(target);
+    it('name the newest turn, context and patch, and the turns that are open', async ({
+      engine,
+    }) => {
       const one = await createContext(engine);
       const two = await createContext(engine);
       const turn = await append(engine, one.id, 'a');
@@ -42,8 +43,7 @@ export function tipsSuite(target: EngineTarget): void {
       expect(await engine.tips()).toEqual(now);
     });
 
-    it('do not go back when a context is removed or a batch is refused', async () => {
-      const engine = await openEngine(target);
+    it('do not go back when a context is removed or a batch is refused', async ({ engine }) => {
       const { id } = await createContext(engine);
       await appendAll(engine, id, ['a', 'b']);
       const before = await engine.tips();
@@ -53,8 +53,7 @@ export function tipsSuite(target: EngineTarget): void {
       expect(await engine.tips()).toEqual(before);
     });
 
-    it('find a patch by its number', async () => {
-      const engine = await openEngine(target);
+    it('find a patch by its number', async ({ engine }) => {
       const { id } = await createContext(engine);
       const turn = await append(engine, id, 'a');
       const patch = await patchTurn(engine, turn.id, 'b');
@@ -64,8 +63,9 @@ export function tipsSuite(target: EngineTarget): void {
       }
     });
 
-    it('lead to records of all kinds at once, in the order of their numbers', async () => {
-      const engine = await openEngine(target);
+    it('lead to records of all kinds at once, in the order of their numbers', async ({
+      engine,
+    }) => {
       const [one, two, gone] = [
         await createContext(engine, { meta: { title: 'one' } }),
         await createContext(engine),
@@ -90,8 +90,7 @@ export function tipsSuite(target: EngineTarget): void {
       expect(await engine.getMany({})).toEqual(NOTHING);
     });
 
-    it('lead to any number of records', async () => {
-      const engine = await openEngine(target);
+    it('lead to any number of records', async ({ engine }) => {
       const { id } = await createContext(engine);
       const texts = Array.from({ length: 1100 }, (_, nth) => String(nth % 7));
       const rows = await appendAll(engine, id, texts);
@@ -99,8 +98,7 @@ export function tipsSuite(target: EngineTarget): void {
     });
 
     describeWhen(target.capabilities.reopen, 'after opening again', () => {
-      it('lead to turns that lie apart', async () => {
-        const engine = await openEngine(target);
+      it('lead to turns that lie apart', async ({ engine }) => {
         const { id } = await createContext(engine);
         const texts = Array.from({ length: 600 }, (_, nth) => String(nth));
         const rows = await appendAll(engine, id, texts);
@@ -110,8 +108,9 @@ export function tipsSuite(target: EngineTarget): void {
         expect((await again.getMany({ turns: [...ids, toTurnId(9999)] })).turns).toEqual(some);
       });
 
-      it('lead to turns of a list that does not rise, since a client may send one', async () => {
-        const engine = await openEngine(target);
+      it('lead to turns of a list that does not rise, since a client may send one', async ({
+        engine,
+      }) => {
         const { id } = await createContext(engine);
         const rows = await appendAll(engine, id, ['a', 'b', 'c', 'd']);
         const again = await reopenEngine(target, engine);
@@ -120,8 +119,7 @@ export function tipsSuite(target: EngineTarget): void {
         expect(new Set(turns.map((turn) => turn.id))).toEqual(new Set(ids));
       });
 
-      it('are the same, and nothing is open', async () => {
-        const engine = await openEngine(target);
+      it('are the same, and nothing is open', async ({ engine }) => {
         const { id } = await createContext(engine);
         const turn = await append(engine, id, 'a');
         await patchTurn(engine, turn.id, 'b');

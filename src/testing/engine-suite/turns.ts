@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
@@ -12,16 +12,16 @@ import {
   blobOf,
   createContext,
   failure,
-  openEngine,
   present,
   turnOf,
+  engineCases,
 } from './fixture.ts';
 import { walkNaively } from './read-all.ts';
 
 export function turnSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('turns', () => {
-    it('counts ids from 1 without gaps, and depth from the root', async () => {
-      const engine = await openEngine(target);
+    it('counts ids from 1 without gaps, and depth from the root', async ({ engine }) => {
       const { id } = await createContext(engine);
       const turns = [...(await appendAll(engine, id, ['a', 'b'])), await append(engine, id, 'c')];
       expect(turns.map((turn) => [turn.id, turn.parent, turn.depth])).toEqual([
@@ -34,8 +34,7 @@ export function turnSuite(target: EngineTarget): void {
       expect(await engine.getTurn(toTurnId(4))).toBeUndefined();
     });
 
-    it('keeps what was said of a turn, unknown encodings too', async () => {
-      const engine = await openEngine(target);
+    it('keeps what was said of a turn, unknown encodings too', async ({ engine }) => {
       const { id } = await createContext(engine);
       const about = { type: 'agent.plan/ünï', version: 4_000_000_000, encoding: 77 };
       const row = await append(engine, id, 'content', about);
@@ -49,8 +48,7 @@ export function turnSuite(target: EngineTarget): void {
       });
     });
 
-    it('takes a payload that is stored already', async () => {
-      const engine = await openEngine(target);
+    it('takes a payload that is stored already', async ({ engine }) => {
       const { id } = await createContext(engine);
       const { blob, turn } = turnOf(id, 'stored before');
       await engine.commit({ blobs: [blob] });
@@ -58,8 +56,7 @@ export function turnSuite(target: EngineTarget): void {
       expect(await engine.getHead(id)).toMatchObject({ head: 2n });
     });
 
-    it('rewinds to a parent that the caller names', async () => {
-      const engine = await openEngine(target);
+    it('rewinds to a parent that the caller names', async ({ engine }) => {
       const { id } = await createContext(engine);
       const [first] = await appendAll(engine, id, ['a', 'b', 'c']);
       const row = await append(engine, id, 'd', { parent: present(first).id });
@@ -68,8 +65,7 @@ export function turnSuite(target: EngineTarget): void {
       expect(await append(engine, id, 'e')).toMatchObject({ parent: 4n, depth: 2, flags: 0 });
     });
 
-    it('takes a parent from another context', async () => {
-      const engine = await openEngine(target);
+    it('takes a parent from another context', async ({ engine }) => {
       const [a, b] = [await createContext(engine), await createContext(engine)];
       const row = await append(engine, a.id, 'in a');
       const child = await append(engine, b.id, 'in b', { parent: row.id });
@@ -77,8 +73,7 @@ export function turnSuite(target: EngineTarget): void {
       expect(await engine.getHead(a.id)).toMatchObject({ head: row.id });
     });
 
-    it('appends only where the caller thinks the head is', async () => {
-      const engine = await openEngine(target);
+    it('appends only where the caller thinks the head is', async ({ engine }) => {
       const { id } = await createContext(engine);
       const first = await append(engine, id, 'a', { expectedHead: NO_TURN });
       await append(engine, id, 'b', { expectedHead: first.id });
@@ -92,8 +87,7 @@ export function turnSuite(target: EngineTarget): void {
       expect(await engine.getTurn(toTurnId(3))).toBeUndefined();
     });
 
-    it('checks each head of a batch as it is when that turn is reached', async () => {
-      const engine = await openEngine(target);
+    it('checks each head of a batch as it is when that turn is reached', async ({ engine }) => {
       const { id } = await createContext(engine);
       const a = turnOf(id, 'a', { expectedHead: NO_TURN });
       const b = turnOf(id, 'b', { expectedHead: toTurnId(1) });
@@ -105,8 +99,7 @@ export function turnSuite(target: EngineTarget): void {
       expect(await engine.getHead(id)).toMatchObject({ head: 2n });
     });
 
-    it('says what is missing', async () => {
-      const engine = await openEngine(target);
+    it('says what is missing', async ({ engine }) => {
       const { id } = await createContext(engine);
       const noContext = await failure(append(engine, toContextId(9), 'a'), 'NOT_FOUND');
       expect(noContext.data).toEqual({ what: 'context', id: '9' });
@@ -118,15 +111,13 @@ export function turnSuite(target: EngineTarget): void {
       expect(await engine.getTurn(toTurnId(1))).toBeUndefined();
     });
 
-    it('uses an id again when its batch failed, for nobody has seen it', async () => {
-      const engine = await openEngine(target);
+    it('uses an id again when its batch failed, for nobody has seen it', async ({ engine }) => {
       const { id } = await createContext(engine);
       await failure(append(engine, id, 'a', { parent: toTurnId(9) }), 'NOT_FOUND');
       expect((await append(engine, id, 'b')).id).toBe(1n);
     });
 
-    it('walks back, newest first, as far as asked', async () => {
-      const engine = await openEngine(target);
+    it('walks back, newest first, as far as asked', async ({ engine }) => {
       const { id } = await createContext(engine);
       const turns = await appendAll(engine, id, ['a', 'b', 'c', 'd']);
       const backwards = turns.toReversed();
@@ -138,8 +129,7 @@ export function turnSuite(target: EngineTarget): void {
       expect(error.data).toEqual({ what: 'turn', id: '5' });
     });
 
-    it('finds no ancestor where there is none', async () => {
-      const engine = await openEngine(target);
+    it('finds no ancestor where there is none', async ({ engine }) => {
       const [a, b] = [await createContext(engine), await createContext(engine)];
       const [inA, inB] = [await append(engine, a.id, 'a'), await append(engine, b.id, 'b')];
       expect(await engine.ancestorAt(inA.id, 1)).toBeUndefined();
@@ -149,8 +139,7 @@ export function turnSuite(target: EngineTarget): void {
       expect(await engine.commonAncestor(inA.id, inA.id)).toEqual(inA);
     });
 
-    it('finds any ancestor of a long chain', async () => {
-      const engine = await openEngine(target);
+    it('finds any ancestor of a long chain', async ({ engine }) => {
       const { id } = await createContext(engine);
       const turns = await appendAll(
         engine,

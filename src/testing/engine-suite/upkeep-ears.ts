@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { NO_TURN, toTurnId } from '../../base/brand.ts';
 import type { ContextId } from '../../base/brand.ts';
@@ -12,10 +12,12 @@ import {
   openTurn,
   patchTurn,
   sealTurn,
+  engineCases,
 } from './fixture.ts';
 import { Ears, held, inOne, orphanTurns, put, sweep } from './upkeep-fixture.ts';
 
 export function earsSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('what a collection hears', () => {
     interface Case {
       readonly what: string;
@@ -77,8 +79,7 @@ export function earsSuite(target: EngineTarget): void {
       expect(await engine.getTurn(toTurnId(3))).toBeUndefined();
     });
 
-    it('leaves a turn alone that is sealed while it runs', async () => {
-      const engine = await openEngine(target);
+    it('leaves a turn alone that is sealed while it runs', async ({ engine }) => {
       const { id } = await createContext(engine);
       await append(engine, id, 'a');
       const open = await openTurn(engine, id);
@@ -90,8 +91,7 @@ export function earsSuite(target: EngineTarget): void {
       expect(await held(engine, 'a', 'sealed')).toEqual(['a', 'sealed']);
     });
 
-    it('asks again right before a blob goes', async () => {
-      const engine = await openEngine(target);
+    it('asks again right before a blob goes', async ({ engine }) => {
       const id = await orphanTurns(engine, 'a', 'b');
       const ears = new Ears();
       const collection = await ears.start(engine, 0);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { toTurnId } from '../../base/brand.ts';
 import type { Hash } from '../../base/brand.ts';
@@ -11,10 +11,12 @@ import {
   failure,
   openEngine,
   patchTurn,
+  engineCases,
 } from './fixture.ts';
 import { Aging, Ears, flatten, held, orphanTurns, put, sweep } from './upkeep-fixture.ts';
 
 export function sweepSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('sweeping', () => {
     it('removes what is old and dead, and nothing else', async () => {
       const aging = new Aging();
@@ -128,16 +130,14 @@ export function sweepSuite(target: EngineTarget): void {
       expect(await held(engine, 'old', 'young')).toEqual(['young']);
     });
 
-    it('spares nothing that was there when the grace period is none', async () => {
-      const engine = await openEngine(target);
+    it('spares nothing that was there when the grace period is none', async ({ engine }) => {
       await put(engine, 'a', 'b');
       const ears = new Ears();
       await sweep(await ears.start(engine, 0), ears, { blobs: ['b'] });
       expect(await held(engine, 'a', 'b')).toEqual(['b']);
     });
 
-    it('never takes what was put after it began', async () => {
-      const engine = await openEngine(target);
+    it('never takes what was put after it began', async ({ engine }) => {
       await put(engine, 'a');
       const ears = new Ears();
       const collection = await ears.start(engine, 0);

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { toTurnId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
@@ -19,6 +19,7 @@ import {
   present,
   readBytes,
   sealTurn,
+  engineCases,
 } from './fixture.ts';
 import { earsSuite } from './upkeep-ears.ts';
 import { Aging, Ears, flatten, held, inOne, orphanTurns, put, sweep } from './upkeep-fixture.ts';
@@ -28,9 +29,11 @@ import { sweepSuite } from './upkeep-sweep.ts';
 // hand.
 
 export function upkeepSuite(target: EngineTarget): void {
+  const it = engineCases(target);
   describe('upkeep', () => {
-    it('erases a blob at once, whatever its age, and takes the same bytes again later', async () => {
-      const engine = await openEngine(target);
+    it('erases a blob at once, whatever its age, and takes the same bytes again later', async ({
+      engine,
+    }) => {
       const { id } = await createContext(engine);
       await appendAll(engine, id, ['secret', 'other']);
       const { hash } = blobOf('secret');
@@ -48,8 +51,7 @@ export function upkeepSuite(target: EngineTarget): void {
       expect((await engine.getTurn(toTurnId(1)))?.payload).toBe(hash);
     });
 
-    it('shows no hash of what was erased in any row, and all others', async () => {
-      const engine = await openEngine(target);
+    it('shows no hash of what was erased in any row, and all others', async ({ engine }) => {
       const { id } = await createContext(engine);
       const [first, second] = [toTurnId(1), toTurnId(2)];
       await appendAll(engine, id, ['secret', 'other']);
@@ -78,8 +80,7 @@ export function upkeepSuite(target: EngineTarget): void {
       }
     });
 
-    it('goes on writing behind what was there', async () => {
-      const engine = await openEngine(target);
+    it('goes on writing behind what was there', async ({ engine }) => {
       await put(engine, 'secret', 'a', 'b');
       await engine.upkeep.eraseBlob(blobOf('secret').hash);
       await put(engine, 'c', 'd');
@@ -89,8 +90,7 @@ export function upkeepSuite(target: EngineTarget): void {
       expect(await held(engine, 'secret', 'a', 'b', 'c', 'd')).toEqual(['a', 'b', 'c', 'd']);
     });
 
-    it('erases a large blob and leaves what shares bytes with it', async () => {
-      const engine = await openEngine(target);
+    it('erases a large blob and leaves what shares bytes with it', async ({ engine }) => {
       const bytes = new Uint8Array(900_000).map((_, at) => (at * at * 17) >>> 5);
       const longer = new Uint8Array([...bytes, ...bytes.subarray(0, 300_000)]);
       const one = await engine.putBlob({ chunks: inOne(bytes) });
@@ -100,8 +100,7 @@ export function upkeepSuite(target: EngineTarget): void {
       expect(Buffer.compare(present(await engine.getBlob(two.hash)), longer)).toBe(0);
     });
 
-    it('erases lines of a log where they are', async () => {
-      const engine = await openEngine(target);
+    it('erases lines of a log where they are', async ({ engine }) => {
       await appendLines(engine, 'logs/a', '{"text":"ünsafe"}', '{"n":1}', '{"text":"secret"}');
       await appendLines(engine, 'logs/a', '{"text":"later"}');
       const before = await engine.getLog('logs/a');
@@ -117,8 +116,7 @@ export function upkeepSuite(target: EngineTarget): void {
       expect(await engine.upkeep.check({ repair: false })).toMatchObject({ problems: [], more: 0 });
     });
 
-    it('refuses lines that do not fit, and changes none', async () => {
-      const engine = await openEngine(target);
+    it('refuses lines that do not fit, and changes none', async ({ engine }) => {
       await appendLines(engine, 'logs/a', '{"a":1}', '{"b":2}');
       const erase = (line: number, text: string) =>
         engine.upkeep.eraseLines('logs/a', [
@@ -160,16 +158,14 @@ export function upkeepSuite(target: EngineTarget): void {
       await sealTurn(engine, open.id, 'c');
     });
 
-    it('runs one collection at a time', async () => {
-      const engine = await openEngine(target);
+    it('runs one collection at a time', async ({ engine }) => {
       const collection = await new Ears().start(engine);
       await failure(new Ears().start(engine), 'LOCKED');
       await collection.end();
       await (await new Ears().start(engine)).end();
     });
 
-    it('lists the chunks of a blob that is stored as chunks', async () => {
-      const engine = await openEngine(target);
+    it('lists the chunks of a blob that is stored as chunks', async ({ engine }) => {
       const bytes = new Uint8Array(1_000_000).map((_, at) => (at * at * 31) >>> 7);
       const { hash } = await engine.putBlob({ chunks: inOne(bytes) });
       const collection = await new Ears().start(engine);
@@ -186,8 +182,7 @@ export function upkeepSuite(target: EngineTarget): void {
 
     sweepSuite(target);
     earsSuite(target);
-    it('does not erase beside a collection', async () => {
-      const engine = await openEngine(target);
+    it('does not erase beside a collection', async ({ engine }) => {
       await put(engine, 'a');
       const collection = await new Ears().start(engine);
       await failure(engine.upkeep.eraseBlob(blobOf('a').hash), 'LOCKED');

@@ -1,12 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import { ask, idsOf, openSearch, say } from './fixture.ts';
+import { describe, expect } from 'vitest';
+import { ask, idsOf, openSearch, say, searchCases } from './fixture.ts';
 import type { SearchTarget } from './search-target.ts';
 import { eachPage } from '../../base/each-page.ts';
 
 export function answersSuite(target: SearchTarget): void {
+  const it = searchCases(target);
   describe(`answers on ${target.name}`, () => {
-    it('are ranked by how much of a text the words are, or by time', async () => {
-      const store = await openSearch(target);
+    it('are ranked by how much of a text the words are, or by time', async ({ store }) => {
       const { turns } = await say(
         store,
         'harbour',
@@ -26,8 +26,7 @@ export function answersSuite(target: SearchTarget): void {
       expect(new Set(best.slice(0, 3))).toEqual(new Set([first, often, last]));
     });
 
-    it('have a rare word count for more than a common one', async () => {
-      const store = await openSearch(target);
+    it('have a rare word count for more than a common one', async ({ store }) => {
       const common = Array.from({ length: 40 }, (_, n) => `the weather of day ${n} was common`);
       await say(store, ...common);
       const { turns } = await say(
@@ -38,8 +37,7 @@ export function answersSuite(target: SearchTarget): void {
       expect((await idsOf(store, 'zebra OR weather'))[0]).toBe(turns[0]);
     });
 
-    it('come in pages that stay right while turns arrive', async () => {
-      const store = await openSearch(target);
+    it('come in pages that stay right while turns arrive', async ({ store }) => {
       const { context, turns } = await say(
         store,
         ...Array.from({ length: 25 }, (_, n) => `page ${'word '.repeat(n % 7)}`),
@@ -64,8 +62,7 @@ export function answersSuite(target: SearchTarget): void {
       });
     });
 
-    it('mark the words in a part of the text', async () => {
-      const store = await openSearch(target);
+    it('mark the words in a part of the text', async ({ store }) => {
       await say(
         store,
         `${'nothing of note. '.repeat(40)}Here getUserName() is called. ${'more. '.repeat(90)}`,
@@ -77,8 +74,7 @@ export function answersSuite(target: SearchTarget): void {
       expect(text.startsWith('…') && text.endsWith('…')).toBe(true);
     });
 
-    it('name every branch that shows a turn, and show it once', async () => {
-      const store = await openSearch(target);
+    it('name every branch that shows a turn, and show it once', async ({ store }) => {
       const { context, turns } = await say(store, 'root of it', 'second step', 'third step');
       const second = BigInt(turns[1] ?? 0);
       const one = await store.contexts.fork(second);
@@ -94,8 +90,7 @@ export function answersSuite(target: SearchTarget): void {
       expect((await ask(store, 'step')).hits).toHaveLength(3);
     });
 
-    it('group hits by thread, and count them', async () => {
-      const store = await openSearch(target);
+    it('group hits by thread, and count them', async ({ store }) => {
       const one = await say(store, 'group of five', 'group', 'group', 'group', 'group');
       const two = await say(store, { role: 'user', content: 'group', model: 'm' }, 'no');
       const chat = await store.chats.open((await store.chats.create()).id);
@@ -128,8 +123,7 @@ export function answersSuite(target: SearchTarget): void {
       expect(threads.toSorted()).toEqual([chat.id, one.context, two.context].toSorted());
     });
 
-    it('come with what stands around a hit', async () => {
-      const store = await openSearch(target);
+    it('come with what stands around a hit', async ({ store }) => {
       await say(store, 'one', 'two', 'three is the needle', 'four', 'five');
       const [hit] = (await ask(store, 'needle', { around: 1 })).hits;
       expect(hit?.around?.map(({ text }) => text)).toEqual(['two', 'three is the needle', 'four']);
@@ -140,8 +134,7 @@ export function answersSuite(target: SearchTarget): void {
       expect(pin?.around?.map(({ text }) => text)).toEqual(['before it', 'the pin', 'after it']);
     });
 
-    it('find words in long texts', async () => {
-      const store = await openSearch(target);
+    it('find words in long texts', async ({ store }) => {
       const filler = Array.from({ length: 6000 }, (_, n) => `w${n}`).join(' ');
       const { turns } = await say(store, `${filler} needle in the end`, `needle first ${filler}`);
       expect((await idsOf(store, 'needle')).toSorted()).toEqual(turns.toSorted());
@@ -151,8 +144,7 @@ export function answersSuite(target: SearchTarget): void {
       ).toEqual(turns.toSorted());
     });
 
-    it('find words in texts that are hard to keep', async () => {
-      const store = await openSearch(target);
+    it('find words in texts that are hard to keep', async ({ store }) => {
       const long = Array.from({ length: 3000 }, (_, n) => `${'ж'.repeat(120)}${n}`).join(' ');
       const { turns } = await say(
         store,
@@ -183,8 +175,7 @@ export function answersSuite(target: SearchTarget): void {
       expect(await idsOf(store, 'invisible')).toEqual([String(plain.id)]);
     });
 
-    it('refuse options that make no sense', async () => {
-      const store = await openSearch(target);
+    it('refuse options that make no sense', async ({ store }) => {
       const wrong = [{ limit: 0 }, { limit: 1000 }, { around: -1 }, { order: 'worst' as never }];
       for (const options of wrong) {
         await expect(store.search('x', options)).rejects.toMatchObject({ code: 'INVALID' });

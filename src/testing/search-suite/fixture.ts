@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, type TestAPI } from 'vitest';
 import type { SearchAnswer, SearchOptions } from '../../search/contract/search.ts';
 import type { Store } from '../../store/store.ts';
 import type { SearchOpening, SearchTarget } from './search-target.ts';
@@ -7,6 +7,14 @@ import { collect } from '../contexts-suite/fixture.ts';
 
 /** Long enough on any machine: the suite is about what is found, and not about how soon. */
 const WAIT_MS = 60_000;
+
+/** Cases that get a fresh store, if they ask for it. */
+export function searchCases(target: SearchTarget): TestAPI<{ store: Store }> {
+  return it.extend<{ store: Store }>({
+    // oxlint-disable-next-line no-empty-pattern -- a case asks for what it needs by its name, and so does this
+    store: async ({}, use) => use(await openSearch(target)),
+  });
+}
 
 export async function openSearch(target: SearchTarget, opening?: SearchOpening): Promise<Store> {
   const store = await target.open(opening);

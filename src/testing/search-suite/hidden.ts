@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Store } from '../../store/store.ts';
 import { BUNDLE } from '../workflow-suite/fixture.ts';
-import { idsOf, openSearch, say } from './fixture.ts';
+import { idsOf, say, searchCases } from './fixture.ts';
 import type { SearchTarget } from './search-target.ts';
 
 /** A word that stands nowhere else, and whose beginning does not either. */
@@ -12,6 +12,7 @@ function secret(): string {
 }
 
 export function hiddenSuite(target: SearchTarget): void {
+  const it = searchCases(target);
   async function expectGone(store: Store, ...words: readonly string[]): Promise<void> {
     for (const word of words) {
       expect([word, await idsOf(store, word)]).toEqual([word, []]);
@@ -26,8 +27,7 @@ export function hiddenSuite(target: SearchTarget): void {
   }
 
   describe(`what is hidden from search on ${target.name}`, () => {
-    it('is in the index and its bytes before', async () => {
-      const store = await openSearch(target);
+    it('is in the index and its bytes before', async ({ store }) => {
       const word = secret();
       await say(store, `it is ${word} here`);
       expect(await idsOf(store, word)).toHaveLength(1);
@@ -37,8 +37,7 @@ export function hiddenSuite(target: SearchTarget): void {
       expect(has).toBe(true);
     });
 
-    it('includes turns that were patched or got a tombstone', async () => {
-      const store = await openSearch(target);
+    it('includes turns that were patched or got a tombstone', async ({ store }) => {
       const [old, gone] = [secret(), secret()];
       const { turns } = await say(store, `says ${old}`, `says ${gone}`, 'says more');
       expect(await idsOf(store, 'says')).toHaveLength(3);
@@ -51,8 +50,7 @@ export function hiddenSuite(target: SearchTarget): void {
       expect(await idsOf(store, 'says')).toHaveLength(2);
     });
 
-    it('includes erased turns, to the last byte', async () => {
-      const store = await openSearch(target);
+    it('includes erased turns, to the last byte', async ({ store }) => {
       const words = [secret(), secret(), secret()];
       const { turns } = await say(store, ...words.map((word) => `holds ${word} and a word`));
       expect(await idsOf(store, 'holds')).toHaveLength(3);
@@ -64,8 +62,7 @@ export function hiddenSuite(target: SearchTarget): void {
       expect(await idsOf(store, words[2] ?? '')).toEqual([turns[2]]);
     });
 
-    it('includes redacted messages and erased ones', async () => {
-      const store = await openSearch(target);
+    it('includes redacted messages and erased ones', async ({ store }) => {
       const words = [secret(), secret(), secret()];
       const chat = await store.chats.open((await store.chats.create()).id);
       const ids: string[] = [];
@@ -79,8 +76,7 @@ export function hiddenSuite(target: SearchTarget): void {
       expect(await idsOf(store, 'holds')).toEqual([ids[2]]);
     });
 
-    it('includes steps whose bytes were erased', async () => {
-      const store = await openSearch(target);
+    it('includes steps whose bytes were erased', async ({ store }) => {
       const word = secret();
       const { id } = await store.workflows.start({ bundle: BUNDLE, name: 'w', prompt: 'begin' });
       const { hash } = await store.workflows.step(id, { role: 'r', content: `holds ${word}` });
@@ -92,8 +88,7 @@ export function hiddenSuite(target: SearchTarget): void {
       await expectGone(store, word);
     });
 
-    it('includes what a collection removed', async () => {
-      const store = await openSearch(target);
+    it('includes what a collection removed', async ({ store }) => {
       const word = secret();
       const { context, turns } = await say(store, 'stays', `goes ${word}`);
       const kept = await store.contexts.fork(BigInt(turns[0] ?? 0));

@@ -1,12 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { BUNDLE } from '../workflow-suite/fixture.ts';
-import { ask, idsOf, openSearch, say } from './fixture.ts';
+import { ask, idsOf, openSearch, say, searchCases } from './fixture.ts';
 import type { SearchTarget } from './search-target.ts';
 
 export function kindsSuite(target: SearchTarget): void {
+  const it = searchCases(target);
   describe(`the texts that search finds on ${target.name}`, () => {
-    it('has turns of any type and encoding, and leaves bytes out', async () => {
-      const store = await openSearch(target);
+    it('has turns of any type and encoding, and leaves bytes out', async ({ store }) => {
       const { id } = await store.contexts.create();
       const json = await store.contexts.append(id, {
         type: 'tool.result',
@@ -39,8 +39,7 @@ export function kindsSuite(target: SearchTarget): void {
       expect(await idsOf(store, 'secretly')).toHaveLength(1);
     });
 
-    it('has the text of a stream once it is sealed', async () => {
-      const store = await openSearch(target);
+    it('has the text of a stream once it is sealed', async ({ store }) => {
       const { id } = await store.contexts.create();
       const open = await store.contexts.open(id, { type: 'note', encoding: 'text' });
       await open.write('half a thou');
@@ -50,8 +49,7 @@ export function kindsSuite(target: SearchTarget): void {
       expect(await idsOf(store, 'half thought')).toEqual([String(open.id)]);
     });
 
-    it('has messages of chats as they are now, and questions with answers', async () => {
-      const store = await openSearch(target);
+    it('has messages of chats as they are now, and questions with answers', async ({ store }) => {
       const chat = await store.chats.open((await store.chats.create()).id);
       const added = await chat.add({ role: 'user', content: 'first draft', model: 'm-2' });
       const streamed = await chat.stream({ role: 'assistant' });
@@ -73,8 +71,9 @@ export function kindsSuite(target: SearchTarget): void {
       expect(await idsOf(store, 'version OR streamed')).toEqual([]);
     });
 
-    it('has prompts and steps of workflows, each once however many forks show it', async () => {
-      const store = await openSearch(target);
+    it('has prompts and steps of workflows, each once however many forks show it', async ({
+      store,
+    }) => {
       const { id } = await store.workflows.start({
         bundle: BUNDLE,
         name: 'mend',
@@ -116,8 +115,7 @@ export function kindsSuite(target: SearchTarget): void {
       expect(await idsOf(store, 'gate')).toEqual([]);
     });
 
-    it('has events of queues', async () => {
-      const store = await openSearch(target);
+    it('has events of queues', async ({ store }) => {
       const queue = await store.queues.open('inbox');
       await queue.push({ source: 'mail', type: 'message', content: 'a letter for you' });
       await queue.push({ source: 'self', type: 'record', content: '{"letter":"none"}' });
@@ -126,8 +124,7 @@ export function kindsSuite(target: SearchTarget): void {
       expect(await idsOf(store, 'none kind:queue')).toEqual(['2']);
     });
 
-    it('finds what was committed before, also by others', async () => {
-      const store = await openSearch(target);
+    it('finds what was committed before, also by others', async ({ store }) => {
       for (let n = 0; n < 5; n += 1) {
         const { turns } = await say(store, `word${n} and more`);
         expect(await idsOf(store, `word${n}`)).toEqual(turns);

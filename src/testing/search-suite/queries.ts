@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { QuipuError } from '../../base/errors.ts';
-import { ask, idsOf, openSearch, say } from './fixture.ts';
+import { ask, idsOf, openSearch, say, searchCases } from './fixture.ts';
 import type { SearchTarget } from './search-target.ts';
 
 const TEXTS = [
@@ -60,9 +60,11 @@ const WRONG: readonly (readonly [query: string, at: number, says: RegExp])[] = [
 ];
 
 export function queriesSuite(target: SearchTarget): void {
+  const it = searchCases(target);
   describe(`queries on ${target.name}`, () => {
-    it('have words, phrases, prefixes, OR, NOT and groups, over identifiers and any language', async () => {
-      const store = await openSearch(target);
+    it('have words, phrases, prefixes, OR, NOT and groups, over identifiers and any language', async ({
+      store,
+    }) => {
       const { turns } = await say(store, ...TEXTS);
       for (const [query, texts] of FINDS) {
         const found = await idsOf(store, query);
@@ -70,8 +72,7 @@ export function queriesSuite(target: SearchTarget): void {
       }
     });
 
-    it('have fields', async () => {
-      const store = await openSearch(target);
+    it('have fields', async ({ store }) => {
       const call = { type: 'tool_use', name: 'web_search', input: { q: 'roof tiles' } };
       const one = await say(
         store,
@@ -107,8 +108,7 @@ export function queriesSuite(target: SearchTarget): void {
       expect(message.split('\n').at(-1)).toBe(`${' '.repeat(at + 1)}^`);
     });
 
-    it('that are hostile are refused or answered', async () => {
-      const store = await openSearch(target);
+    it('that are hostile are refused or answered', async ({ store }) => {
       await say(store, 'ab '.repeat(2000));
       const huge = 'x'.repeat(2000);
       const hostile = [

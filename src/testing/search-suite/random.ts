@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { idsOf, openSearch } from './fixture.ts';
+import { describe, expect } from 'vitest';
+import { idsOf, searchCases } from './fixture.ts';
 import { matches, toQuery, type NaiveDocument, type Wish } from './naive-scan.ts';
 import type { SearchTarget } from './search-target.ts';
 
@@ -53,6 +53,7 @@ const { wish } = fc.letrec<{ wish: Wish }>((tie) => ({
 }));
 
 export function randomSuite(target: SearchTarget): void {
+  const it = searchCases(target);
   describe(`random documents and queries on ${target.name}`, () => {
     it('find what a scan of the texts finds', async () => {
       await fc.assert(
@@ -86,8 +87,7 @@ export function randomSuite(target: SearchTarget): void {
       );
     });
 
-    it('would be found to differ', async () => {
-      const store = await openSearch(target);
+    it('would be found to differ', async ({ store }) => {
       const { id } = await store.contexts.create();
       await store.contexts.append(id, {
         type: 'm',

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { it, onTestFinished, type TestAPI } from 'vitest';
 import type { Hash } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { OpenedStore, StoreOpening, StoreTarget } from './store-target.ts';
@@ -6,6 +6,14 @@ import type { OpenedStore, StoreOpening, StoreTarget } from './store-target.ts';
 /** A store under test, with its target. */
 export interface StoreRig extends OpenedStore {
   readonly target: StoreTarget;
+}
+
+/** Cases that get a fresh store, if they ask for it. */
+export function rigCases(target: StoreTarget): TestAPI<{ rig: StoreRig }> {
+  return it.extend<{ rig: StoreRig }>({
+    // oxlint-disable-next-line no-empty-pattern -- a case asks for what it needs by its name, and so does this
+    rig: async ({}, use) => use(await openRig(target)),
+  });
 }
 
 /** Opens a fresh store that is closed when the test is over, whatever its result. */
