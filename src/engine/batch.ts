@@ -21,6 +21,8 @@ export interface BlobPut {
   readonly bytes: Uint8Array;
   /** The SHA-256, 64 hex digits, by which the blob can also be found. */
   readonly sha256?: string;
+  /** `bytes` as a zstd frame, where the caller has one. It is trusted, too, and must not change before the commit. */
+  readonly zstd?: Uint8Array | undefined;
 }
 
 /** A context that exists, or the nth one that this batch creates. */

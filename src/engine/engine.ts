@@ -183,6 +183,13 @@ export type { Progress } from './progress.ts';
 /** Whether the bytes of a blob are likely to be wanted again soon. */
 export type BlobUse = 'again' | 'once';
 
+/** A blob as it was read, for callers that write it again. */
+export interface BlobView {
+  readonly bytes: Uint8Array;
+  /** The bytes as the zstd frame that they were read from. */
+  readonly zstd?: Uint8Array;
+}
+
 export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** The maintenance of the store. */
@@ -206,7 +213,7 @@ export interface Engine {
    * that cannot be had in this way is undefined, and `viewBlob` says why. They may share their memory, so a caller keeps
    * none of them for long. An engine that would gain nothing has no such method.
    */
-  viewBlobs?(hashes: readonly Hash[]): Promise<readonly (Uint8Array | undefined)[]>;
+  viewBlobs?(hashes: readonly Hash[]): Promise<readonly (BlobView | undefined)[]>;
   /** Bytes `start` up to `end` (exclusive) in pieces, with bounded memory whatever the size. NOT_FOUND when missing. */
   readBlob(hash: Hash, start?: number, end?: number): AsyncIterable<Uint8Array>;
   /** The blob is durable when the promise resolves. Nothing refers to the blob yet. */

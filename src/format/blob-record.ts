@@ -104,6 +104,8 @@ interface GivenBlob {
   readonly hash: Hash;
   readonly bytes: Uint8Array;
   readonly sha256?: string | undefined;
+  /** `bytes` as a zstd frame, where the caller has one. */
+  readonly zstd?: Uint8Array | undefined;
 }
 
 /** A blob in its stored form, to be written. */
@@ -117,7 +119,11 @@ export interface PreparedBlob {
 export const COMPRESS_MIN_BYTES = 64;
 
 /** Compresses a blob. The result keeps nothing of `bytes`, which the caller may reuse. */
-export function prepareBlob({ hash, bytes, sha256 }: GivenBlob): PreparedBlob {
+export function prepareBlob({ hash, bytes, sha256, zstd }: GivenBlob): PreparedBlob {
+  if (zstd !== undefined && zstd.length < bytes.length) {
+    const compressed = { codec: BlobCodec.zstd, rawLength: bytes.length, stored: zstd };
+    return { hash, compressed, sha256 };
+  }
   const compressed = compressBlob(bytes);
   const own =
     compressed.stored === bytes ? { ...compressed, stored: new Uint8Array(bytes) } : compressed;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { toContextId } from '../../src/base/brand.ts';
-import type { Batch } from '../../src/engine/batch.ts';
+import { toContextId, toHash } from '../../src/base/brand.ts';
+import type { Batch, BlobPut } from '../../src/engine/batch.ts';
 import type { Engine } from '../../src/engine/engine.ts';
+import { copyBlobs } from '../../src/maintain/copy/copy-blobs.ts';
 import { copyEngine } from '../../src/maintain/copy/copy-engine.ts';
 import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
@@ -43,6 +44,43 @@ describe('a copy', () => {
     await expectEqual(source, target);
     const nothing = { turns: 0, contexts: 0, patches: 0, blobs: 0, logLines: 0, docs: 0 };
     expect(await copyEngine(source, target)).toMatchObject(nothing);
+  });
+
+  it('has payloads in the order of their turns, as they were compressed', async () => {
+    const source = await openStore(new MemoryIo(), () => NOW, 1024 * 1024);
+    const { id: context } = await createContext(source);
+    const texts = Array.from({ length: 300 }, (_, nth) => `said ${nth % 200} `.repeat(20));
+    for (const text of texts) await append(source, context, text);
+    const disk = new MemoryIo();
+    const target = await openTarget(disk);
+    const given: BlobPut[] = [];
+    const seen = withChanges(target, {
+      commit: (batch) => {
+        given.push(...(batch.blobs ?? []));
+        return target.commit(batch);
+      },
+    });
+    expect(await copyEngine(source, seen)).toMatchObject({ turns: 300, blobs: 200 });
+    expect(given.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(texts.slice(0, 200));
+    expect(given.filter(({ zstd }) => zstd === undefined)).toEqual([]);
+    await expectEqual(source, target);
+    expect((await target.upkeep.check({ repair: false })).problems).toEqual([]);
+  });
+
+  it('has both of two blobs whose hashes begin alike', async () => {
+    const source = new ModelEngine();
+    const [payload, other] = ['1', '2'].map((end) => toHash(end.padStart(64, 'a')));
+    const { id: context } = await createContext(source);
+    const bytes = Buffer.from('said');
+    await source.commit({
+      blobs: [payload!, other!].map((hash) => ({ hash, bytes })),
+      turns: [{ context, type: 't', version: 1, encoding: 0, payload: payload!, size: 4 }],
+    });
+    const target = new ModelEngine();
+    const nothing = (): void => undefined;
+    const pair = { from: source, to: target, progress: nothing, pause: nothing };
+    expect(await copyBlobs(pair)).toMatchObject({ blobs: 2 });
+    expect(await target.hasBlob(other!)).toBe(true);
   });
 
   it('goes on where it was cut off, also when the source has moved on since', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { picture } from '../../src/testing/session-suite/fixture.ts';
 import { toHash } from '../../src/base/brand.ts';
 import { isQuipuError } from '../../src/base/errors.ts';
+import { hashBytes } from '../../src/base/hash.ts';
 import type { Batch } from '../../src/engine/batch.ts';
 import { serveForAttack, WAYS } from './attack-rig.ts';
 import type { AttackOptions, AttackRig, Way } from './attack-rig.ts';
@@ -98,6 +99,18 @@ describe('a token that may write', () => {
     const inbox = await store.queues.open('inbox');
     expect(await inbox.peek({ lastEventId: 0 })).toMatchObject([{ content: 'acknowledged' }]);
     expect(await store.maintain.gc()).toBeDefined();
+  });
+
+  it.each(WAYS)('does not say how bytes are compressed, over %s', async (way) => {
+    const { client, served } = await serveForAttack();
+    const bytes = Buffer.from('said '.repeat(100));
+    const blob = { hash: hashBytes(bytes), bytes, zstd: Buffer.from('none') };
+    const told = await client(way)
+      .engine.commit({ blobs: [blob] })
+      .catch((error: unknown) => error);
+    const isTaken = await served.engine.hasBlob(blob.hash);
+    expect(isTaken || isQuipuError(told, 'INVALID')).toBe(true);
+    expect(await served.store.maintain.verify()).toMatchObject({ problems: [] });
   });
 
   it.each(WAYS)('would plant them if every name were let pass, over %s', async (way) => {

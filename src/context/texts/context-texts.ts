@@ -225,7 +225,7 @@ async function payloadsNear(
   const hashes = payloads.flatMap((payload) => payload ?? []);
   const views = (await engine.viewBlobs?.(hashes)) ?? [];
   let next = 0;
-  return payloads.map((payload) => (payload === undefined ? undefined : views[next++]));
+  return payloads.map((payload) => (payload === undefined ? undefined : views[next++]?.bytes));
 }
 
 async function readFar(engine: Engine, view: TurnView, use: BlobUse): Promise<unknown> {

@@ -5,6 +5,7 @@ import type {
   BlobSource,
   BlobStored,
   BlobUse,
+  BlobView,
   ContextList,
   ContextQuery,
   Engine,
@@ -110,7 +111,7 @@ export class FilesEngine implements Engine {
     });
   }
 
-  viewBlobs(hashes: readonly Hash[]): Promise<readonly (Uint8Array | undefined)[]> {
+  viewBlobs(hashes: readonly Hash[]): Promise<readonly (BlobView | undefined)[]> {
     return this.#read('getBlob', (core) => core.blobs.viewMany(hashes));
   }
 

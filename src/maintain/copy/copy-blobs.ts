@@ -1,9 +1,10 @@
-import type { Hash } from '../../base/brand.ts';
+import { toTurnId, type Hash } from '../../base/brand.ts';
 import { notFound, type QuipuError } from '../../base/errors.ts';
 import type { Sha256Name } from '../../engine/adoption.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { BlobEntry } from '../../engine/upkeep.ts';
+import { LiveSet } from '../live-set.ts';
 import { mapFew, storedBlobs, type Pair } from './pair.ts';
 
 /** A blob of this size or more is streamed, however large it is. */
@@ -23,22 +24,12 @@ export interface BlobCounts {
 }
 
 export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
-  const { from, to, progress } = pair;
-  const { blobs: total } = await from.stats();
-  const isNew = (await to.stats()).blobs === 0;
+  const { from, to } = pair;
   const copier = new BlobCopier(pair);
-  let seen = 0;
+  const isThere = (hash: Hash): Promise<boolean> => to.hasBlob(hash);
   try {
-    for await (const page of storedBlobs(from)) {
-      for (const few of slices(page, FEW)) {
-        const read = await mapFew(few, async (entry) =>
-          !isNew && (await to.hasBlob(entry.hash)) ? undefined : readSmall(from, entry),
-        );
-        for (const blob of read) if (blob !== undefined) await copier.add(blob);
-        progress((seen += few.length), total, 'blobs');
-      }
-    }
-    await copier.flush();
+    if ((await to.stats()).blobs > 0) await copyRest(pair, copier, isThere);
+    else await copyAll(pair, copier, isThere);
   } finally {
     await copier.settled();
   }
@@ -49,17 +40,96 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
   return copier.counts;
 }
 
-interface BlobRead {
+type IsThere = (hash: Hash) => boolean | Promise<boolean>;
+
+/**
+ * Copies payloads in the order of their turns first. Such neighbours lie together on the disk, so they are read
+ * together, and they stay neighbours in the copy.
+ */
+async function copyAll(pair: Pair, copier: BlobCopier, isThere: IsThere): Promise<void> {
+  const copied = new LiveSet();
+  for await (const few of payloadsOf(pair)) {
+    const missing = few.filter(({ hash }) => !copied.has(hash));
+    for (const blob of await readMany(pair.from, missing)) {
+      // Turns may share a payload.
+      if (copied.has(blob.hash)) continue;
+      copied.add(blob.hash);
+      await copier.add(blob);
+    }
+  }
+  if ((await pair.from.stats()).blobs === copied.size) {
+    await copier.flush();
+    return;
+  }
+  let skipped = 0;
+  await copyRest(pair, copier, (hash) => {
+    if (!copied.has(hash)) return false;
+    skipped += 1;
+    return true;
+  });
+  // The set knows a part of each hash. Where two blobs share it, one of them was skipped in vain.
+  if (skipped !== copied.size) await copyRest(pair, copier, isThere);
+}
+
+/** The payloads of all turns in the order of turns, without those that are streamed. */
+async function* payloadsOf({ from, progress }: Pair): AsyncGenerator<readonly Sized[]> {
+  const { turn: last } = await from.tips();
+  for (let next = 1n; next <= last;) {
+    const page = await from.upkeep.records.turns(toTurnId(next), PAGE);
+    if (page.length === 0) return;
+    next += BigInt(page.length);
+    const small: Sized[] = [];
+    for (const entry of page) {
+      if (entry.gone !== undefined) continue;
+      const { payload: hash, size } = entry.row;
+      if (hash !== undefined && size < LARGE_BYTES) small.push({ hash, size });
+    }
+    yield* slices(small, FEW);
+    progress(Number(next - 1n), Number(last), 'payloads');
+  }
+}
+
+/** The blobs that are there. What is missing was erased, or is found to be missing when its turn is copied. */
+async function readMany(from: Engine, wanted: readonly Sized[]): Promise<readonly BlobRead[]> {
+  const many = await from.viewBlobs?.(wanted.map(({ hash }) => hash));
+  const read = await mapFew([...wanted.entries()], async ([at, { hash, size }]) => {
+    const bytes = many?.[at]?.bytes ?? (await from.viewBlob(hash, 'once'));
+    return bytes && { hash, size, bytes, zstd: many?.[at]?.zstd };
+  });
+  return read.filter((blob) => blob !== undefined);
+}
+
+async function copyRest(pair: Pair, copier: BlobCopier, isThere: IsThere): Promise<void> {
+  const { from, progress } = pair;
+  const { blobs: total } = await from.stats();
+  let seen = 0;
+  for await (const page of storedBlobs(from)) {
+    for (const few of slices(page, FEW)) {
+      const read = await mapFew(few, async (entry) =>
+        (await isThere(entry.hash)) ? undefined : readSmall(from, entry),
+      );
+      for (const blob of read) if (blob !== undefined) await copier.add(blob);
+      progress((seen += few.length), total, 'blobs');
+    }
+  }
+  await copier.flush();
+}
+
+interface Sized {
   readonly hash: Hash;
   readonly size: number;
+}
+
+interface BlobRead extends Sized {
   /** Undefined for a blob that is streamed. */
   readonly bytes: Uint8Array | undefined;
+  readonly zstd?: Uint8Array | undefined;
 }
 
 async function readSmall(from: Engine, { hash, size }: BlobEntry): Promise<BlobRead> {
   if (size >= LARGE_BYTES) return { hash, size, bytes: undefined };
   // Nobody changes the bytes: they go into a commit as they are.
-  const bytes = await from.viewBlob(hash);
+  const bytes = await from.viewBlob(hash, 'once');
   if (bytes === undefined) throw lost(hash);
   return { hash, size, bytes };
 }
@@ -82,7 +152,7 @@ class BlobCopier {
     return { blobs: this.#blobs, blobBytes: this.#blobBytes };
   }
 
-  async add({ hash, size, bytes }: BlobRead): Promise<void> {
+  async add({ hash, size, bytes, zstd }: BlobRead): Promise<void> {
     const { from, to, pause } = this.#pair;
     this.#blobs += 1;
     this.#blobBytes += size;
@@ -91,7 +161,7 @@ class BlobCopier {
       await copyLarge(from, to, hash);
       return;
     }
-    this.#waiting.push({ hash, bytes });
+    this.#waiting.push({ hash, bytes, zstd });
     this.#waitingBytes += size;
     if (this.#waiting.length < BATCH_BLOBS && this.#waitingBytes < BATCH_BYTES) return;
     this.#send();

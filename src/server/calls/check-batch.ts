@@ -53,7 +53,8 @@ const turn = {
   size: count,
   key: shortText.optional(),
 } satisfies Fields<TurnAppend>;
-const blob = { hash, bytes, sha256: sha256.optional() } satisfies Fields<BlobPut>;
+// A frame is trusted to be that of the bytes, so none comes from a client.
+const blob = { hash, bytes, sha256: sha256.optional() } satisfies Fields<Omit<BlobPut, 'zstd'>>;
 const delta = { turn: turnId, offset: count, bytes } satisfies Fields<TurnDelta>;
 const seal = {
   turn: turnId,

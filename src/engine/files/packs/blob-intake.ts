@@ -58,7 +58,7 @@ export class BlobIntake {
     const crowded = this.#store.underWay() >= CROWD;
     const jobs: CompressJob[] = [];
     const prepared = blobs.map((blob) =>
-      crowded ? this.#handOver(blob, jobs) : prepareBlob(blob),
+      crowded && blob.zstd === undefined ? this.#handOver(blob, jobs) : prepareBlob(blob),
     );
     const release = (): undefined => {
       for (const job of jobs) job.release();

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { decompress } from '../../../base/compress.ts';
 import { HASH_BYTES, hashBytes } from '../../../base/hash.ts';
 import { mapShelves } from '../../../testing/map-shelves.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
@@ -41,10 +42,17 @@ describe('many blobs at once', () => {
     const engine = await open();
     const wanted = hashes.map((_, nth) => (nth * 7) % hashes.length);
     const views = await engine.viewBlobs?.(wanted.map((nth) => hashes[nth]!));
-    expect(views?.map((bytes) => bytes && hashBytes(bytes))).toEqual(
+    expect(views?.map((view) => view && hashBytes(view.bytes))).toEqual(
       wanted.map((nth) => hashes[nth]),
     );
     expect(hashes.filter((hash) => engine.peekBlob?.(hash) !== undefined)).toEqual([]);
+    const frames =
+      views?.flatMap((view) => (view?.zstd ? [{ ...view, zstd: view.zstd }] : [])) ?? [];
+    expect(frames.length).toBeGreaterThan(0);
+    for (const { bytes, zstd } of frames) {
+      expect(zstd.length).toBeLessThan(bytes.length);
+      expect(Buffer.from(decompress(zstd, bytes.length))).toEqual(Buffer.from(bytes));
+    }
     await engine.close();
   });
 
@@ -55,11 +63,11 @@ describe('many blobs at once', () => {
     await writer.close();
     const engine = await open();
     const first = await engine.viewBlobs?.(hashes.slice(0, 5));
-    expect(first?.every((bytes) => bytes !== undefined)).toBe(true);
+    expect(first?.every((view) => view !== undefined)).toBe(true);
     await engine.upkeep.eraseBlob(hashes[8]!);
     const next = [...hashes.slice(5, 10), hashes[20]!, hashes[5]!];
     const views = await engine.viewBlobs?.(next);
-    expect(views?.map((bytes) => bytes && hashBytes(bytes))).toEqual(
+    expect(views?.map((view) => view && hashBytes(view.bytes))).toEqual(
       next.map((hash, nth) => (nth === 3 ? undefined : hash)),
     );
     await engine.close();
@@ -82,7 +90,7 @@ describe('many blobs at once', () => {
     const asked = [...hashes.slice(0, 20), missing, hashBytes(large)];
     const views = (await engine.viewBlobs?.(asked)) ?? [];
     const found = asked.map((_, nth) => nth < 20 && nth !== 7);
-    expect(views.map((bytes) => bytes !== undefined)).toEqual(found);
+    expect(views.map((view) => view !== undefined)).toEqual(found);
     expect(Buffer.from((await engine.viewBlob(asked.at(-1)!)) ?? [])).toEqual(large);
     await expect(engine.viewBlob(asked[7]!)).rejects.toMatchObject({ code: 'CORRUPT' });
     await engine.close();

@@ -5,7 +5,7 @@ import { createHasher, hashBytes } from '../../../base/hash.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../format/blob-record.ts';
 import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
-import type { BlobUse } from '../../engine.ts';
+import type { BlobUse, BlobView } from '../../engine.ts';
 import type { BlobStat } from '../../rows.ts';
 import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
@@ -23,6 +23,9 @@ const STRETCH_BYTES = 64 * 1024;
 type FindBlob = (hash: Hash, use?: BlobUse) => BlobPlace | undefined;
 
 /** Reads blobs by hash. Every byte from the disk is checked against the requested hash. */
+type Coded = Pick<BlobPlace, 'codec' | 'rawLength' | 'hash'>;
+type FoundBlobs = Map<Hash, BlobView | undefined>;
+
 export class BlobReader {
   readonly #files: StoreFiles;
   readonly #find: FindBlob;
@@ -94,12 +97,15 @@ export class BlobReader {
   }
 
   /** Like `view` for many blobs, each read once. Undefined for a blob that `view` must be asked for. */
-  async viewMany(hashes: readonly Hash[]): Promise<(Uint8Array | undefined)[]> {
-    const found = new Map<Hash, Uint8Array | undefined>();
-    for (const hash of hashes) found.set(hash, this.peek(hash));
+  async viewMany(hashes: readonly Hash[]): Promise<(BlobView | undefined)[]> {
+    const found: FoundBlobs = new Map();
+    for (const hash of hashes) {
+      const bytes = this.peek(hash);
+      found.set(hash, bytes && { bytes });
+    }
     await this.#takeNext(found);
-    const places = [...found].flatMap(([hash, bytes]) =>
-      bytes === undefined ? (this.#find(hash, 'once') ?? []) : [],
+    const places = [...found].flatMap(([hash, view]) =>
+      view === undefined ? (this.#find(hash, 'once') ?? []) : [],
     );
     await this.#takeAt(places, found);
     return hashes.map((hash) => found.get(hash));
@@ -109,7 +115,7 @@ export class BlobReader {
    * Takes the blobs that lie behind those of the call before: whoever reads everything asks in the order in which it was
    * written. To look each of them up would read the whole index, too, and push out of memory what others need of it.
    */
-  async #takeNext(found: Map<Hash, Uint8Array | undefined>): Promise<void> {
+  async #takeNext(found: FoundBlobs): Promise<void> {
     const { pack, offset } = this.#next;
     if (offset === 0) return;
     const bytes = (await this.#readQuietly(pack, offset, offset + STRETCH_BYTES)) ?? NO_BYTES;
@@ -118,16 +124,13 @@ export class BlobReader {
       if (item.kind !== 'blob' || !wanted.delete(item.hash)) continue;
       this.#next = { pack, offset: item.offset + item.bytes };
       const isNew = found.get(item.hash) === undefined && item.codec !== BlobCodec.chunks;
-      if (isNew) found.set(item.hash, rawOf(item.stored, item));
+      if (isNew) found.set(item.hash, viewOf(item.stored, item));
       if (wanted.size === 0) return;
     }
   }
 
   /** Takes blobs from where the index has them. Those that lie near each other are read together. */
-  async #takeAt(
-    places: readonly BlobPlace[],
-    found: Map<Hash, Uint8Array | undefined>,
-  ): Promise<void> {
+  async #takeAt(places: readonly BlobPlace[], found: FoundBlobs): Promise<void> {
     const last = places.at(-1);
     const records = places
       .filter(({ codec }) => codec !== BlobCodec.chunks)
@@ -138,7 +141,7 @@ export class BlobReader {
       for (const place of some) {
         const at = place.offset - begin;
         const stored = storedIn(bytes.subarray(at, at + recordBytes(place)), place);
-        found.set(place.hash, stored && rawOf(stored, place));
+        found.set(place.hash, stored && viewOf(stored, place));
       }
     }
     if (last !== undefined)
@@ -276,10 +279,16 @@ function storedIn(bytes: Uint8Array, place: BlobPlace): Uint8Array | undefined {
   return isSame ? record.stored : undefined;
 }
 
+/** The blob for someone who may write it again. */
+function viewOf(stored: Uint8Array, place: Coded): BlobView | undefined {
+  const bytes = rawOf(stored, place);
+  return bytes && { bytes, ...(place.codec === BlobCodec.zstd && { zstd: stored }) };
+}
+
 /** The bytes of a blob, checked against its hash, and in `into` if that is given. */
 function rawOf(
   stored: Uint8Array,
-  { codec, rawLength, hash }: Pick<BlobPlace, 'codec' | 'rawLength' | 'hash'>,
+  { codec, rawLength, hash }: Coded,
   into?: Uint8Array,
 ): Uint8Array | undefined {
   try {
