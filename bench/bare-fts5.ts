@@ -3,7 +3,6 @@ import { Database } from '../src/base/sqlite.ts';
 // What one would write without Quipu: a contentless FTS5 table beside a table of texts, and a query that is bounded in
 // the same way: the newest matches, of which the best are shown.
 
-const CANDIDATES = 10_000;
 const SHOWN = 20;
 const BATCH = 2048;
 
@@ -47,14 +46,14 @@ export class BareFts5 {
     if (batch.length > 0) write();
   }
 
-  /** The first page, as a program would show it. Returns the number of hits. */
-  firstPage(match: string, word: string): number {
+  /** The first page of the newest `candidates`, as a program would show it. Returns the number of hits. */
+  firstPage(match: string, word: string, candidates: number): number {
     const rows = this.#db
       .prepare(
         `SELECT t.id, t.words FROM bare CROSS JOIN texts t ON t.id = bare.rowid
-         WHERE bare MATCH ? ORDER BY bare.rowid DESC LIMIT ${CANDIDATES}`,
+         WHERE bare MATCH ? ORDER BY bare.rowid DESC LIMIT ?`,
       )
-      .all(match) as { id: number; words: number }[];
+      .all(match, candidates) as { id: number; words: number }[];
     const best = rows.toSorted((a, b) => a.words - b.words || b.id - a.id).slice(0, SHOWN);
     const read = this.#db.prepare('SELECT text FROM texts WHERE id = ?');
     let shown = 0;

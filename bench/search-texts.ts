@@ -143,15 +143,21 @@ export interface AskedQuery {
   readonly query: string;
   /** The same for FTS5. */
   readonly match: string;
+  /** The number of newest matches that Quipu ranks for such a query. */
+  readonly candidates: number;
 }
 
-export type QueryClass = 'common' | 'rare' | 'phrase' | 'prefix' | 'cjk';
+/** `none`: a word that nobody said. What it takes is what any query takes. */
+export type QueryClass = 'common' | 'rare' | 'phrase' | 'prefix' | 'cjk' | 'none';
+
+const CANDIDATES = 10_000;
+const PHRASE_CANDIDATES = 4000;
 
 /** The queries of each class. */
 export function searchQueries(texts: SearchTexts): Record<QueryClass, readonly AskedQuery[]> {
   const word = (rank: number): AskedQuery => {
     const query = texts.wordOf(rank);
-    return { query, match: `"${query}"` };
+    return { query, match: `"${query}"`, candidates: CANDIDATES };
   };
   const numbers = Array.from({ length: 10 }, (_, n) => n);
   return {
@@ -159,16 +165,20 @@ export function searchQueries(texts: SearchTexts): Record<QueryClass, readonly A
     rare: numbers.map((n) => word(39_000 + n * 90)),
     phrase: numbers.map((n) => {
       const query = `"${texts.wordOf(n)} ${texts.wordOf(n + 1)}"`;
-      return { query, match: query };
+      return { query, match: query, candidates: PHRASE_CANDIDATES };
     }),
     prefix: numbers.map((n) => {
       const start = `${SYLLABLES[n] ?? ''}${SYLLABLES[n + 3] ?? ''}`.slice(0, 4);
-      return { query: `${start}*`, match: `"${start}" *` };
+      return { query: `${start}*`, match: `"${start}" *`, candidates: CANDIDATES };
     }),
     cjk: numbers.map((n) => {
       const from = n < 5 ? CHINESE : KANA;
       const [a, b] = [from[n % 5] ?? '', from[(n % 5) + 2] ?? ''];
-      return { query: a + b, match: `"${a}${b}"` };
+      return { query: a + b, match: `"${a}${b}"`, candidates: CANDIDATES };
+    }),
+    none: numbers.map((n) => {
+      const query = `unsaid${n}`;
+      return { query, match: `"${query}"`, candidates: CANDIDATES };
     }),
   };
 }

@@ -1,15 +1,25 @@
 import { createReadStream, createWriteStream, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../src/index.ts';
 import { BareFts5 } from '../bare-fts5.ts';
 import { percentile, timeEach } from '../figures.ts';
-import { SearchTexts, searchQueries, withPairs, type QueryClass } from '../search-texts.ts';
+import {
+  SearchTexts,
+  searchQueries,
+  withPairs,
+  type AskedQuery,
+  type QueryClass,
+} from '../search-texts.ts';
 import type { Result, Trial } from './workload.ts';
 
 const BATCH = 512;
 const CONTEXT_TURNS = 20_000;
 const APPENDS = 300;
+/** Appends come in bursts, from the beginning of the build to its end. */
+const BURST = 10;
+const BURST_PAUSE_MS = 100;
 const ASKED = 60;
 const BUILD_MS = 600_000;
 
@@ -86,7 +96,9 @@ export async function search(trial: Trial): Promise<Result> {
   await store.close();
   const bare = new BareFts5(join(trial.folder, 'bare.db'));
   bare.fill(bareTexts(trial.size));
-  const compared = await askAll(async (_, match, word) => bare.firstPage(match, word));
+  const compared = await askAll(async (query, { match, candidates }) =>
+    bare.firstPage(match, query.replaceAll(/["*]/g, ''), candidates),
+  );
   bare.close();
   const scanMs = await scan(join(trial.folder, 'texts.jsonl'), new SearchTexts().wordOf(39_000));
   return {
@@ -117,7 +129,7 @@ async function build(place: string): Promise<{
   const { id } = await store.contexts.create();
   const append = (): Promise<unknown> => store.contexts.append(id, { type: 'note', payload: 'ab' });
   await timeEach(APPENDS, append);
-  const quietMs = percentile(await timeEach(APPENDS, append), 0.5);
+  const quietMs = await appendUntil(append, (done) => done >= APPENDS);
   const rssBefore = process.memoryUsage.rss();
   let rss = rssBefore;
   const watching = setInterval(() => (rss = Math.max(rss, process.memoryUsage.rss())), 50);
@@ -135,22 +147,29 @@ async function build(place: string): Promise<{
   return { indexMs, quietMs, busyMs: busy, rssBefore, rssBytes: rss - rssBefore };
 }
 
-async function appendUntil(append: () => Promise<unknown>, isOver: () => boolean): Promise<number> {
+/** The p50. */
+async function appendUntil(
+  append: () => Promise<unknown>,
+  isOver: (done: number) => boolean,
+): Promise<number> {
   const taken: number[] = [];
-  while (!isOver() && taken.length < APPENDS) taken.push(...(await timeEach(1, append)));
+  while (!isOver(taken.length)) {
+    taken.push(...(await timeEach(BURST, append)));
+    await sleep(BURST_PAUSE_MS);
+  }
   return percentile(taken, 0.5);
 }
 
 async function askAll(
-  ask: (query: string, match: string, word: string) => Promise<unknown>,
+  ask: (query: string, asked: AskedQuery) => Promise<unknown>,
 ): Promise<Record<QueryClass, number[]>> {
   const found = {} as Record<QueryClass, number[]>;
   for (const [name, queries] of Object.entries(searchQueries(new SearchTexts()))) {
     let at = 0;
     const one = async (): Promise<void> => {
-      const { query = '', match = '' } = queries[at % queries.length] ?? {};
+      const asked = queries[at % queries.length];
       at += 1;
-      await ask(query, match, query.replaceAll(/["*]/g, ''));
+      if (asked !== undefined) await ask(asked.query, asked);
     };
     await timeEach(queries.length, one);
     found[name as QueryClass] = await timeEach(ASKED, one);

@@ -4,6 +4,7 @@ import { ask } from '../../src/testing/search-suite/fixture.ts';
 import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 const CANDIDATES = 10_000;
+const PHRASE_CANDIDATES = 4000;
 const BATCH = 500;
 
 it('ranks the newest of very many matches, and says so', async () => {
@@ -30,6 +31,11 @@ it('ranks the newest of very many matches, and says so', async () => {
   expect(newest).toMatchObject({ matches: CANDIDATES, ranked: 'newest' });
   expect(newest.hits[0]?.id).not.toBe('1');
   expect(newest.facets?.kind).toEqual([{ value: 'context', count: CANDIDATES }]);
+  const phrase = await ask(store, '"common words"', { limit: 1 });
+  expect(phrase).toMatchObject({ matches: PHRASE_CANDIDATES, ranked: 'newest' });
+  const fewer = await ask(store, '"common words" 12*', { limit: 1 });
+  expect(fewer).toMatchObject({ ranked: 'all' });
+  expect(fewer.matches).toBeGreaterThan(100);
   // What is left out of the ranking is found by a query that has fewer matches.
   expect(await ask(store, 'oldest common')).toMatchObject({ ranked: 'all', hits: [{ id: '1' }] });
 });

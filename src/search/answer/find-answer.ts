@@ -17,6 +17,8 @@ import { showHits, type HitParts, type HitWish } from './show-hit.ts';
 
 /** More matches are not ranked: the newest of them are. */
 const CANDIDATES_MAX = 10_000;
+/** For each match of a phrase, the index looks at many documents that have its words apart. */
+const PHRASE_CANDIDATES_MAX = 4000;
 /** Hits that nobody is shown any more make a page be filled up this often. */
 const ROUNDS_MAX = 8;
 const LABELLED_MAX = 100_000;
@@ -46,7 +48,9 @@ export async function findAnswer(
     group,
     facets: options.facets,
     timeMs: options.timeMs,
-    candidates: CANDIDATES_MAX,
+    candidates: leaves.some(({ kind }) => kind === 'phrase')
+      ? PHRASE_CANDIDATES_MAX
+      : CANDIDATES_MAX,
     ...(query.limits.before !== undefined && { before: query.limits.before }),
     ...(query.limits.after !== undefined && { since: query.limits.after }),
     ...(await limitContexts(engine, parts.index, query)),
