@@ -1,5 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { QuipuError } from '../../base/errors.ts';
 import type { Batch, Change, Committed } from '../batch.ts';
 import type {
   BlobSource,
@@ -38,8 +38,9 @@ import { findContext, getContext, getHead, getMany, listContexts } from './heads
 import { readLines } from './logs/line-log.ts';
 import { salvageLog } from './logs/salvage-log.ts';
 import { readOpenText } from './open-turns/open-turn-file.ts';
-import { readSteadily } from './packs/blob-reader.ts';
+import { readPieces } from './packs/blob-reader.ts';
 import { readStats } from './read-stats.ts';
+import { readSteadily } from './truth/read-steadily.ts';
 import { ancestorOf, chainBack, commonAncestorOf } from './turns/ancestors.ts';
 
 /** The engine over a folder of files. Reads go to `Core`, all writes go to `Writer`. */
@@ -123,7 +124,7 @@ export class FilesEngine implements Engine {
     if (!(await this.hasBlob(hash))) {
       throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
     }
-    for await (const piece of readSteadily(this.#writer, hash, start, end)) {
+    for await (const piece of readPieces(this.#writer, hash, start, end)) {
       this.#assertOpen('readBlob');
       yield piece;
     }
@@ -285,27 +286,13 @@ export class FilesEngine implements Engine {
   readonly #mustJumpTo = (id: number): StoredTurn | Promise<StoredTurn> =>
     this.#writer.core.turns.peek(id) ?? this.#mustGet(id, true);
 
-  /**
-   * Runs every read. A read is refused after closing. It is repeated when the index had to be rebuilt, or when
-   * apparent damage may be a group that was just reaching its files.
-   */
-  async #read<T>(name: string, work: (core: Writer['core']) => Promise<T>): Promise<T> {
+  /** Runs every read. A read is refused after closing. */
+  #read<T>(name: string, work: (core: Writer['core']) => Promise<T>): Promise<T> {
     const writer = this.#writer;
-    let apart = false;
-    for (let mended = false; ;) {
+    return readSteadily(writer, () => {
       this.#assertOpen(name);
-      const before = writer.moves;
-      try {
-        return await (apart ? writer.exclusively(() => work(writer.core)) : work(writer.core));
-      } catch (error) {
-        const isMoving = before % 2 === 1 || before !== writer.moves;
-        // Between two groups nothing moves, so a repeated read tells whether this is damage.
-        if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
-        else if (mended || !(await writer.mendBetween(error))) {
-          throw toQuipuError(error, writer.core.files.root);
-        } else mended = true;
-      }
-    }
+      return work(writer.core);
+    });
   }
 
   readonly #rethrow = (error: unknown): never => {

@@ -1,6 +1,6 @@
-import { encodeFormatFile } from '../../../format/format-file.ts';
+import { encodeFormatFile, type FormatFile } from '../../../format/format-file.ts';
 import type { Writer } from '../commit/writer.ts';
-import { cutToTails, replayJournal } from '../core/replay.ts';
+import { cutToTails } from '../core/replay.ts';
 import { FOLDERS, fileLengths } from '../core/truths.ts';
 import { syncFolder } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
@@ -21,6 +21,7 @@ import {
   closeCleanly,
   replaceFile,
   sameTails,
+  settle,
   writeNote,
 } from './backup-note.ts';
 
@@ -31,7 +32,7 @@ interface Finished {
   readonly state: BackupState;
 }
 
-/** Brings a whole folder to the new state with one checkpoint. */
+/** Brings a whole folder to the new state: a checkpoint that points at the frame makes the state count. */
 export async function finishAtOnce(
   { ages }: Writer,
   folder: BackupFolder,
@@ -43,17 +44,13 @@ export async function finishAtOnce(
   const isChanged = !redo.empty || !sameTails(tails, before.tails);
   if (isChanged) {
     await sink.sync();
-    if (!redo.empty) await redo.finish(state.seq);
-    await writeNote(files, { ...folder.note, next: state });
-    const now = { tails, ages, scrub: false };
-    if (!redo.empty) {
-      const body = { ...now, clean: false, durability: 'safe', journal: REDO_PLACE } as const;
-      const last = { generation: generation + 1, seq, body };
-      await writeCheckpoint(files, last);
-      await replayJournal(files, last);
-      await files.syncAll();
-    }
-    await closeCleanly(files, generation + 2, state.seq, now);
+    await redo.finish(state.seq);
+    const note = { ...folder.note, next: state };
+    await writeNote(files, note);
+    const now = { tails, ages, scrub: false, clean: false } as const;
+    const body = { ...now, durability: 'safe', journal: REDO_PLACE } as const;
+    await writeCheckpoint(files, { generation: generation + 1, seq, body });
+    await settle(files, note);
     await cutToTails(files, fileLengths(tails));
   }
   // Frames of an earlier state are not needed, and could hold data that was erased since.
@@ -61,7 +58,7 @@ export async function finishAtOnce(
   await settleNote(folder, isChanged ? state : { ...state, seq });
 }
 
-/** Gives a folder that was not in use its journal and, last of all, the file that makes it a store. */
+/** Makes a folder that was not in use a store. */
 export async function finishNew(
   writer: Writer,
   folder: BackupFolder,
@@ -71,15 +68,18 @@ export async function finishNew(
   await sink.sync();
   await cutToTails(files, fileLengths(state.tails));
   await writeNote(files, { ...folder.note, next: state });
-  await layJournal(files, { seq: state.seq, tails: state.tails, ages: writer.ages });
   const format = await readFormat(writer.core.files);
-  await replaceFile(files, FORMAT_FILE, encodeFormatFile(format));
+  await makeStore(files, format, { seq: state.seq, tails: state.tails, ages: writer.ages });
   await settleNote(folder, state);
 }
 
-/** Writes an empty journal and the checkpoint of a clean close. In the end all is durable, folders included. */
-export async function layJournal(
+/**
+ * Makes copied files a store that was closed cleanly: gives them an empty journal and, last of all, FORMAT. In the end
+ * all is durable, folders included.
+ */
+export async function makeStore(
   files: StoreFiles,
+  format: FormatFile,
   { seq, tails, ages }: { seq: number } & Pick<CheckpointBody, 'tails' | 'ages'>,
 ): Promise<void> {
   const data = new Uint8Array();
@@ -90,6 +90,7 @@ export async function layJournal(
   await files.syncAll();
   await closeCleanly(files, 1, seq, { tails, ages, scrub: false });
   for (const folder of FOLDERS) await syncFolder(files.io, files.pathOf(folder));
+  await replaceFile(files, FORMAT_FILE, encodeFormatFile(format));
 }
 
 async function settleNote(folder: BackupFolder, state: BackupState): Promise<void> {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { QuipuError, invalid, isQuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
-import { encodeFormatFile, frameSaltOf } from '../../../format/format-file.ts';
+import { frameSaltOf } from '../../../format/format-file.ts';
 import type { Io, IoLock } from '../../io.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
@@ -31,7 +31,7 @@ import {
   sameTails,
   settle,
 } from './backup-note.ts';
-import { layJournal } from './finish-backup.ts';
+import { makeStore } from './finish-backup.ts';
 
 // A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
 // refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.
@@ -92,8 +92,7 @@ async function restore(
     await copyAll({ from: source, into, progress }, checkpoint);
     await into.sync();
     const { tails, ages } = checkpoint.body;
-    await layJournal(target, { seq: checkpoint.seq, tails, ages });
-    await replaceFile(target, FORMAT_FILE, encodeFormatFile(await readFormat(source)));
+    await makeStore(target, await readFormat(source), { seq: checkpoint.seq, tails, ages });
     await io.remove(target.pathOf(UNFINISHED_FILE));
     return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes: 0 };
   } finally {

@@ -7,9 +7,10 @@ import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../forma
 import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
 import type { BlobUse, BlobView } from '../../engine.ts';
 import type { BlobStat } from '../../rows.ts';
-import { corrupt, toQuipuError } from '../disk/io-error.ts';
+import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { BlobPlace } from '../index/shelf.ts';
+import { readSteadily } from '../truth/read-steadily.ts';
 import type { StateWriter } from '../truth/state.ts';
 import { packFile, scanPack } from './pack-file.ts';
 
@@ -309,37 +310,25 @@ function missing(hash: Hash): QuipuError<'NOT_FOUND'> {
   return new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
 }
 
-/**
- * Reads the bytes of a blob, piece by piece. While a frame reaches the files, the index may still lead to a pack
- * that is gone. Bytes that look damaged then are read again between two frames, from the same position.
- */
-export async function* readSteadily(
+/** Reads the bytes of a blob, piece by piece. A piece that is read again begins at the same position. */
+export async function* readPieces(
   writer: StateWriter,
   hash: Hash,
   start: number,
   end: number,
 ): AsyncGenerator<Uint8Array> {
   let at = start;
-  let apart = false;
-  let mended = false;
   const begin = (): AsyncGenerator<Uint8Array> => writer.core.blobs.read(hash, at, end);
   for (let pieces = begin(); ;) {
-    const before = writer.moves;
-    let next: IteratorResult<Uint8Array>;
-    try {
-      const current = pieces;
-      next = await (apart ? writer.exclusively(() => current.next()) : current.next());
-    } catch (error) {
-      const isMoving = before % 2 === 1 || before !== writer.moves;
-      if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
-      else if (mended || !(await writer.mendBetween(error))) {
-        throw toQuipuError(error, writer.core.files.root);
-      } else mended = true;
-      pieces = begin();
-      continue;
-    }
+    const next = await readSteadily(writer, async () => {
+      try {
+        return await pieces.next();
+      } catch (error) {
+        pieces = begin();
+        throw error;
+      }
+    });
     if (next.done === true) return;
-    apart = false;
     at += next.value.length;
     yield next.value;
   }

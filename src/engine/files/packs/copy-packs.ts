@@ -11,9 +11,8 @@ import type { Tails } from '../truth/state.ts';
 import {
   type CopiedPack,
   type CopyJob,
-  copyRecords,
+  copyFilled,
   copySmall,
-  damagedRecord,
   type PackSpan,
 } from '../truth/copy.ts';
 
@@ -43,13 +42,12 @@ async function copySpans(job: CopyJob): Promise<void> {
 }
 
 async function copyAliases(job: CopyJob): Promise<void> {
-  const [hole] = await copyRecords(job, {
+  await copyFilled(job, {
     name: ALIASES_FILE,
     bytes: ALIAS_RECORD_BYTES,
     first: job.copied.tails?.nextAlias ?? 0,
     next: job.tails.nextAlias,
   });
-  if (hole !== undefined) throw damagedRecord(ALIASES_FILE, ALIAS_RECORD_BYTES, hole);
 }
 
 /** Erases in the copy what was erased since it was made. */

@@ -9,7 +9,7 @@ import {
 } from '../../../format/patch-record.ts';
 import type { Index } from '../index/store-index.ts';
 import { type Check, checkLengths, eachRecord } from '../truth/check.ts';
-import { copyRecords, damagedRecord } from '../truth/copy.ts';
+import { copyFilled } from '../truth/copy.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
@@ -54,13 +54,12 @@ export const PATCHES: Truth = {
   mend: cannot('no other truth knows what a patch said'),
   async copy(job) {
     if (job.phase === 'after') return;
-    const [hole] = await copyRecords(job, {
+    await copyFilled(job, {
       name: PATCHES_FILE,
       bytes: PATCH_RECORD_BYTES,
       first: job.copied.tails?.nextPatch ?? 0,
       next: job.tails.nextPatch,
     });
-    if (hole !== undefined) throw damagedRecord(PATCHES_FILE, PATCH_RECORD_BYTES, hole);
   },
 };
 

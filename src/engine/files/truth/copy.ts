@@ -121,7 +121,13 @@ export async function copyRecords(
   return holes;
 }
 
-export function damagedRecord(name: string, bytes: number, number: number): Error {
+/** Like `copyRecords`, for a file in which every slot has a record. */
+export async function copyFilled(job: CopyJob, file: CopiedFile): Promise<void> {
+  const [hole] = await copyRecords(job, file);
+  if (hole !== undefined) throw damagedRecord(file.name, file.bytes, hole);
+}
+
+function damagedRecord(name: string, bytes: number, number: number): Error {
   return corrupt(name, number * bytes, `record ${number} is damaged`);
 }
 
