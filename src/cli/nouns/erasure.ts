@@ -2,12 +2,6 @@ import type { TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { EraseReport } from '../../engine/upkeep.ts';
 
-/** The options of the commands that erase. */
-export interface ErasureOptions {
-  readonly reason: string;
-  readonly everywhere?: boolean;
-}
-
 const NOUNS: Readonly<Record<string, string>> = {
   chats: 'chat',
   workflows: 'workflow',

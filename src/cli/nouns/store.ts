@@ -1,4 +1,3 @@
-import { mcp } from './mcp.ts';
 import { serve } from './serve.ts';
 import { ui } from './ui.ts';
 import { backup, gc, restore, retain, verify } from './upkeep.ts';
@@ -230,6 +229,24 @@ const reindex = quipuVerb({
     await using store = await io.openStore();
     await withProgress(shell, (report) => store.maintain.reindex(report));
     if (io.json) await io.printJson({ reindexed: true });
+  },
+});
+
+const mcp = quipuVerb({
+  name: 'mcp',
+  summary: 'Let an MCP client search and read the store, over standard input and output.',
+  more: [
+    'A client starts this command by itself. It ends when its standard input does.',
+    'For clients on other machines: quipu serve --mcp, which answers at /mcp under its tokens.',
+  ].join('\n'),
+  examples: ['quipu mcp < /dev/null', 'quipu mcp --allow-writes --store ./.quipu < /dev/null'],
+  takes: [option('--allow-writes', 'also offer the tools that fork threads and append notes')],
+  async run(io, { allowWrites = false }) {
+    const signal = io.shell.catchInterrupt();
+    await using store = await (allowWrites ? io.createStore() : io.openStore());
+    // Few commands need the protocol, so it is loaded here.
+    const { serveStdio } = await import('../../mcp/serve-stdio.ts');
+    await serveStdio(store, { allowWrites, version: readVersion() }, signal);
   },
 });
 
