@@ -2,7 +2,6 @@ import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
-import Database from 'better-sqlite3';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'pg';
@@ -109,9 +108,15 @@ export async function openSaver(
 ): Promise<Conversations> {
   if (name === 'quipu-saver') return openQuipuSaver(folder);
   mkdirSync(folder, { recursive: true });
-  const db = new Database(join(folder, 'checkpoints.db'));
-  if (name === 'sqlite-saver-full') db.pragma('synchronous = FULL');
-  return new Savers(new SqliteSaver(db), async () => void db.close());
+  const saver = sqliteSaver(join(folder, 'checkpoints.db'), name === 'sqlite-saver-full');
+  return new Savers(saver, async () => void saver.db.close());
+}
+
+/** `synced` is a connection that makes each put durable. */
+export function sqliteSaver(path: string, synced: boolean): SqliteSaver {
+  const saver = SqliteSaver.fromConnString(path);
+  if (synced) saver.db.pragma('synchronous = FULL');
+  return saver;
 }
 
 async function openQuipuSaver(place: string): Promise<Conversations> {
@@ -130,16 +135,19 @@ async function openPostgresSaver(url: string): Promise<Conversations> {
 export async function openDatabaseSaver(name: DatabaseSaverName): Promise<Opened> {
   const server = await PostgresServer.start({ durable: true });
   const url = await server.createDatabase();
-  const pool = new Pool({ connectionString: url, max: 1 });
   return {
     conversations: await (name === 'postgres-saver' ? openPostgresSaver : openQuipuSaver)(url),
-    async diskBytes() {
-      const text = 'SELECT pg_database_size(current_database())::float8 AS bytes';
-      return (await pool.query<{ bytes: number }>(text)).rows[0]?.bytes ?? Number.NaN;
-    },
-    async dispose() {
-      await pool.end();
-      await server.dispose();
-    },
+    diskBytes: () => databaseBytes(url),
+    dispose: () => server.dispose(),
   };
+}
+
+export async function databaseBytes(url: string): Promise<number> {
+  const pool = new Pool({ connectionString: url, max: 1 });
+  try {
+    const text = 'SELECT pg_database_size(current_database())::float8 AS bytes';
+    return (await pool.query<{ bytes: number }>(text)).rows[0]?.bytes ?? Number.NaN;
+  } finally {
+    await pool.end();
+  }
 }

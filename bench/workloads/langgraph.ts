@@ -1,15 +1,14 @@
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
-import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
 import { join } from 'node:path';
-import { Pool } from 'pg';
 import { QuipuSaver } from '../../src/adapters/langgraph.ts';
 import { openStore } from '../../src/index.ts';
 import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
 import { PostgresServer } from '../../test/support/postgres/postgres-server.ts';
 import { median } from '../figures.ts';
 import { RawFile } from '../drivers/raw-file.ts';
+import { databaseBytes, sqliteSaver } from '../drivers/savers.ts';
 import { Payloads } from '../payloads.ts';
 import { bytesUnder } from './space.ts';
 import type { Result, Trial } from './workload.ts';
@@ -31,14 +30,13 @@ export async function langgraph({ folder, size, payloadBytes }: Trial): Promise<
   const server = await PostgresServer.start({ durable: true });
   try {
     const url = await server.createDatabase();
-    const empty = await sizeOf(url);
+    const empty = await databaseBytes(url);
     const store = await openStore(join(folder, 'quipu'));
     // The first commit makes the journal, which has the same size in every small store.
     await store.contexts.create();
     const untouched = bytesUnder(join(folder, 'quipu'));
-    const relaxed = SqliteSaver.fromConnString(join(folder, 'relaxed.db'));
-    const synced = SqliteSaver.fromConnString(join(folder, 'synced.db'));
-    synced.db.pragma('synchronous = FULL');
+    const relaxed = sqliteSaver(join(folder, 'relaxed.db'), false);
+    const synced = sqliteSaver(join(folder, 'synced.db'), true);
     const postgres = PostgresSaver.fromConnString(url);
     await postgres.setup();
     const savers = { quipu: new QuipuSaver(store), relaxed, synced, postgres };
@@ -55,7 +53,7 @@ export async function langgraph({ folder, size, payloadBytes }: Trial): Promise<
       quipuBytes,
       quipuGrownBytes: quipuBytes - untouched,
       sqliteBytes: bytesUnder(folder, /relaxed/),
-      postgresBytes: (await sizeOf(url)) - empty,
+      postgresBytes: (await databaseBytes(url)) - empty,
     };
   } finally {
     await server.dispose();
@@ -120,15 +118,4 @@ async function measure(
 function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {
   const left = [...items];
   return items.flatMap(() => left.splice(random.below(left.length), 1));
-}
-
-async function sizeOf(url: string): Promise<number> {
-  const pool = new Pool({ connectionString: url, max: 1 });
-  try {
-    const text = 'SELECT pg_database_size(current_database()) AS size';
-    const { rows } = await pool.query<{ size: string }>(text);
-    return Number(rows[0]?.size);
-  } finally {
-    await pool.end();
-  }
 }

@@ -94,9 +94,11 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
       cancel: () => void (client = undefined),
     });
     const saved = (async () => {
-      const problem = await this.#pump(open, reader, (chunk) => client?.enqueue(chunk), answerId);
-      await this.#rewrite(chatId);
-      if (problem !== undefined) throw problem.error;
+      try {
+        await this.#pump(open, reader, (chunk) => client?.enqueue(chunk), answerId);
+      } finally {
+        await this.#rewrite(chatId);
+      }
       client?.close();
     })();
     // The client is told of what went wrong, and so is `waitUntil`.
@@ -233,13 +235,13 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     if (head !== NO_TURN) await this.#store.contexts.getOrCreate(name, { kind: KIND, base: head });
   }
 
-  /** Writes the chunks into the turn. Returns what went wrong; a turn that somebody stopped is not wrong. */
+  /** Writes the chunks into the turn. That somebody stopped it is no error. */
   async #pump<C extends UIMessageChunk>(
     open: OpenTurn,
     reader: ReadableStreamDefaultReader<C>,
     send: (chunk: C) => void,
     answerId: string,
-  ): Promise<{ error: unknown } | undefined> {
+  ): Promise<void> {
     const keep = async (chunk: C): Promise<void> => {
       await open.write(toLine(chunk));
       send(chunk);
@@ -256,16 +258,12 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
         isNamed = true;
       }
       await open.seal();
-      return undefined;
     } catch (error) {
       void reader.cancel(error).catch(() => undefined);
       const turn = await this.#store.contexts.turn(open.id, { payload: false });
       if (turn?.state === 'open') await open.abort(String(error).slice(0, 1000));
-      else if (turn?.outcome === 'aborted') {
-        send({ type: 'abort', reason: 'stopped' } as C);
-        return undefined;
-      }
-      return { error };
+      if (turn?.state === 'open' || turn?.outcome !== 'aborted') throw error;
+      send({ type: 'abort', reason: 'stopped' } as C);
     }
   }
 
