@@ -320,11 +320,9 @@ interface Token {
   readonly at: number;
 }
 
-const SPACE = /[ \t\r\n]+/y;
-const WORD = /[A-Za-z_][A-Za-z0-9_]*/y;
-const NUMBER = /(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
-const TEXT = /'((?:[^']|'')*)'/y;
-const SYMBOL = /<=|>=|<>|!=|==|[=<>(),+-]/y;
+const SPACE = /[ \t\r\n]*/y;
+const TOKEN =
+  /(?<word>[A-Za-z_][A-Za-z0-9_]*)|(?<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|'(?<text>(?:[^']|'')*)'|(?<symbol><=|>=|<>|!=|==|[=<>(),+-])/y;
 
 /** The reason why a filter is refused, with the place, counted from 1. */
 function refuse(at: number, problem: string): QuipuError<'INVALID'> {
@@ -334,53 +332,31 @@ function refuse(at: number, problem: string): QuipuError<'INVALID'> {
 /** The words of a filter and an end. Throws INVALID at the first character that belongs to no word. */
 function toTokens(text: string): Token[] {
   const tokens: Token[] = [];
-  let at = 0;
-  const take = (pattern: RegExp): RegExpExecArray | null => {
-    pattern.lastIndex = at;
-    return pattern.exec(text);
-  };
-  while (at < text.length) {
-    const space = take(SPACE);
-    if (space !== null) {
-      at += space[0].length;
-      continue;
+  for (let at = endOf(SPACE, text, 0); at < text.length; at = endOf(SPACE, text, at)) {
+    if (text.startsWith('--', at) || text.startsWith('/*', at)) {
+      throw refuse(at, 'comments are not part of a filter');
     }
-    const token = readToken(text, at, take);
-    tokens.push(token.token);
-    at += token.length;
+    TOKEN.lastIndex = at;
+    const { word, number, text: quoted, symbol } = TOKEN.exec(text)?.groups ?? {};
+    const end = TOKEN.lastIndex;
+    if (word !== undefined) tokens.push({ kind: 'word', text: word.toLowerCase(), at });
+    else if (number !== undefined) {
+      if (/[A-Za-z0-9_.]/.test(text[end] ?? '')) throw refuse(at, 'this is not a number');
+      tokens.push({ kind: 'number', text: number, at });
+    } else if (quoted !== undefined) {
+      tokens.push({ kind: 'text', text: quoted.replaceAll("''", "'"), at });
+    } else if (symbol !== undefined) tokens.push({ kind: 'symbol', text: symbol, at });
+    else throw refuse(at, whyNot(text[at] ?? ''));
+    at = end;
   }
   tokens.push({ kind: 'end', text: 'the end', at: text.length });
   return tokens;
 }
 
-function readToken(
-  text: string,
-  at: number,
-  take: (pattern: RegExp) => RegExpExecArray | null,
-): { token: Token; length: number } {
-  if (text.startsWith('--', at) || text.startsWith('/*', at)) {
-    throw refuse(at, 'comments are not part of a filter');
-  }
-  const word = take(WORD);
-  if (word !== null) {
-    return { token: { kind: 'word', text: word[0].toLowerCase(), at }, length: word[0].length };
-  }
-  const number = take(NUMBER);
-  if (number !== null) {
-    const after = text[at + number[0].length] ?? '';
-    if (/[A-Za-z0-9_.]/.test(after)) throw refuse(at, 'this is not a number');
-    return { token: { kind: 'number', text: number[0], at }, length: number[0].length };
-  }
-  const quoted = take(TEXT);
-  if (quoted !== null) {
-    const characters = (quoted[1] ?? '').replaceAll("''", "'");
-    return { token: { kind: 'text', text: characters, at }, length: quoted[0].length };
-  }
-  const symbol = take(SYMBOL);
-  if (symbol !== null) {
-    return { token: { kind: 'symbol', text: symbol[0], at }, length: symbol[0].length };
-  }
-  throw refuse(at, whyNot(text[at] ?? ''));
+/** The position behind what `pattern` takes from `at` on. */
+function endOf(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return at + (pattern.exec(text)?.[0].length ?? 0);
 }
 
 function whyNot(character: string): string {
