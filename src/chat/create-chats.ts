@@ -133,7 +133,7 @@ function toChat(handle: ChatHandle): Chat {
   };
 }
 
-export async function createChat({ engine, clock }: ChatsHome, given: NewChat): Promise<ChatInfo> {
+async function createChat({ engine, clock }: ChatsHome, given: NewChat): Promise<ChatInfo> {
   const { title = '', pinned = false } = given;
   const id = given.id === undefined ? newId(clock()) : checkId(given.id, 'id');
   checkLine(title, 'title', TITLE_CHARS_MAX);

@@ -60,7 +60,7 @@ export async function followHistory(
 }
 
 /** A file as it was at the last look. */
-export interface SeenFile {
+interface SeenFile {
   readonly size: number;
   readonly modifiedMs: number;
   /** Its last message may still go on. */
@@ -69,7 +69,7 @@ export interface SeenFile {
 }
 
 /** Whether to read a file now: when it has changed, and once more when it has been quiet. */
-export function look(
+function look(
   before: SeenFile | undefined,
   { size, modifiedMs }: SourceFile,
   now: number,

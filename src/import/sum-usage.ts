@@ -3,7 +3,7 @@ import { Ledger, findLedger } from './keep/ledger.ts';
 import { isObject } from './source/fields.ts';
 import type { Source, Usage } from './source/source.ts';
 
-export const USAGE_BY = ['day', 'model', 'project', 'agent'] as const;
+const USAGE_BY = ['day', 'model', 'project', 'agent'] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 
 /** Tokens of one day, model, project or agent. */

@@ -99,7 +99,7 @@ function toReports(users: BlobUsers, needs: BlobNeeds, erased: boolean): EraseRe
 }
 
 /** Holds only blobs that something needs. */
-export type BlobNeeds = ReadonlyMap<Hash, readonly BlobNeed[]>;
+type BlobNeeds = ReadonlyMap<Hash, readonly BlobNeed[]>;
 
 /**
  * Finds the needs for these blobs, except those in `letGo`. Looks at every root, and reads every node that a root leads
@@ -139,7 +139,7 @@ async function findNeeds(
   return new Map([...found].map(([hash, needs]) => [hash, [...needs.values()]]));
 }
 
-export interface BlobUsers {
+interface BlobUsers {
   /** The turns that use each of some blobs, by rising id. */
   readonly byBlob: ReadonlyMap<Hash, readonly TurnId[]>;
   /** The turns among them that show a blob, as payload or through a patch: without the blob they need a tombstone. */
@@ -181,7 +181,7 @@ function toSorted(turns: Iterable<TurnId>): TurnId[] {
   return [...turns].toSorted((a, b) => (a < b ? -1 : 1));
 }
 
-export interface Erasure {
+interface Erasure {
   readonly hashes: readonly Hash[];
   readonly reason: string;
   /** Unix time in milliseconds. */
@@ -189,7 +189,7 @@ export interface Erasure {
 }
 
 /** The patches of every turn, oldest first. */
-export type PatchesOf = ReadonlyMap<TurnId, readonly PatchRow[]>;
+type PatchesOf = ReadonlyMap<TurnId, readonly PatchRow[]>;
 
 /**
  * Trusts its input. Each turn gets a tombstone with the reason. If a patch that stays is in force on a turn, that patch

@@ -21,6 +21,6 @@ export async function verifyStore(
 }
 
 /** A repair mends stale records, and can only set lost ones aside. */
-export function isClean({ problems, more }: CheckReport, repaired: boolean): boolean {
+function isClean({ problems, more }: CheckReport, repaired: boolean): boolean {
   return more === 0 && problems.every(({ severity }) => repaired && severity === 'stale');
 }

@@ -8,7 +8,7 @@ import { isKnownType } from './payloads.ts';
 // The types of events that programs have added to those of version 1. Readers everywhere know them: the list is a
 // document of the store. A registered type is no problem of a chat; its payload means something to its program alone.
 
-export const TYPES_DOC = 'chats-types/types.json';
+const TYPES_DOC = 'chats-types/types.json';
 const ATTEMPTS_MAX = 100;
 
 export interface CustomType {

@@ -22,7 +22,7 @@ async function readEvent(view: ChatView, seq: number): Promise<ChatEvent | undef
 }
 
 /** Puts the answers of a batch beside its questions. Lines that cannot be read leave their part out. */
-export function toBatch(
+function toBatch(
   place: Pick<ClarificationBatch, 'batch_id' | 'seq' | 'state'>,
   asked: ChatEvent | undefined,
   { ended, isRedacted }: { readonly ended: ChatEvent | undefined; readonly isRedacted: boolean },

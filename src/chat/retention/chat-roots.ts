@@ -52,10 +52,7 @@ async function* heldRoots(engine: Engine, nowMs: number): AsyncGenerator<Root, v
 }
 
 /** Yields every blob that a chat needs, or is faster with. Throws CORRUPT when that cannot be known. */
-export async function* blobsOf(
-  engine: Engine,
-  id: string,
-): AsyncGenerator<string, void, undefined> {
+async function* blobsOf(engine: Engine, id: string): AsyncGenerator<string, void, undefined> {
   const archive = (await readMeta(engine, id))?.meta.archive;
   if (archive !== undefined) yield* archiveBlobs(engine, archive);
   let known = 0;

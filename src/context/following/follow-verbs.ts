@@ -57,7 +57,7 @@ function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
 // Reads instead of queueing: while the reader is busy, a change is remembered as a position, and its turns are walked
 // to when the reader asks again. So a slow reader costs a few ids, not payloads.
 
-export interface FollowPlan {
+interface FollowPlan {
   readonly context: ContextId;
   /** `NO_TURN` to begin at the root. */
   readonly after: TurnId;
@@ -69,7 +69,7 @@ export interface FollowPlan {
   readonly read: CheckedRead;
 }
 
-export async function* followContext(
+async function* followContext(
   { engine, lifetime, readPage }: ContextsParts,
   plan: FollowPlan,
 ): AsyncGenerator<Turn | MovedHead, void, undefined> {
@@ -185,7 +185,7 @@ function movedTo(base: TurnRow | undefined): MovedHead {
 const TAIL_BYTES_MAX = 1_048_576;
 const READ: CheckedRead = { payload: true, as: 'original', maxBytes: 0 };
 
-export interface OpenTurnPlan {
+interface OpenTurnPlan {
   readonly id: TurnId;
   /** Begin after this many bytes. */
   readonly after: number;
@@ -193,7 +193,7 @@ export interface OpenTurnPlan {
 }
 
 /** Yields the bytes of a turn as they become durable. A sealed turn gives its payload and ends. */
-export async function* followOpenTurn(
+async function* followOpenTurn(
   engine: Engine,
   lifetime: Lifetime,
   { id, after, signal }: OpenTurnPlan,

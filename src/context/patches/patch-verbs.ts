@@ -50,7 +50,7 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
   };
 }
 
-export interface PatchPlan {
+interface PatchPlan {
   readonly tombstone: boolean;
   /** The new payload; for a tombstone the reason as text. */
   readonly payload: EncodedPayload;
@@ -58,7 +58,7 @@ export interface PatchPlan {
 }
 
 /** Trusts its input. The payload and the overlay that names it become true together. */
-export function planPatch(turn: TurnId, plan: PatchPlan): Batch {
+function planPatch(turn: TurnId, plan: PatchPlan): Batch {
   const { payload, tombstone, expectedSeq } = plan;
   return {
     blobs: [{ hash: payload.hash, bytes: payload.bytes }],

@@ -101,7 +101,7 @@ const recent = new Map<string, string>();
 const RECENT_MAX = 4096;
 const RECENT_CHARS_MAX = 64;
 
-export function shortId(id: string): string {
+function shortId(id: string): string {
   const known = recent.get(id);
   if (known !== undefined) return known;
   const short = hashText(id).slice(0, 16);

@@ -52,7 +52,7 @@ export function describeSlot(
 }
 
 /** Text for one line: what a record says may be long, and have line breaks. */
-export function toLine(text: string): string {
+function toLine(text: string): string {
   const line = text
     .slice(0, 4 * TITLE_CHARS)
     .replaceAll(/\p{Cc}+/gu, ' ')

@@ -17,7 +17,7 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 
 type Planned = (Work & { do: 'append' })['turns'];
 
-export interface WriteCounts {
+interface WriteCounts {
   blobs: number;
   blobsShared: number;
 }

@@ -7,7 +7,7 @@ import type { History, Said } from './read-history.ts';
 // its own, with a signature. What is marked as meta is left out, too, because the other agent adds its own.
 
 /** An id of the form that agents use, the same each time. */
-export function toUuid(text: string): string {
+function toUuid(text: string): string {
   const hex = hashText(text);
   const parts = [
     hex.slice(0, 8),
@@ -18,7 +18,7 @@ export function toUuid(text: string): string {
   return `${parts.join('-')}-${hex.slice(20, 32)}`;
 }
 
-export function sessionIdOf({ context }: History): string {
+function sessionIdOf({ context }: History): string {
   return toUuid(`session ${context.id} ${context.createdAt}`);
 }
 

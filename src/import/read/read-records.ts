@@ -27,7 +27,7 @@ export interface ReadNotes {
 }
 
 /** A longer line is kept as a blob, unread. */
-export const LINE_BYTES_MAX: number = 32 * 1024 * 1024;
+const LINE_BYTES_MAX: number = 32 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 /** So many lines are handed out at once: what is made of them takes far more memory. */
 const BATCH_LINES = 4000;

@@ -53,7 +53,7 @@ export interface SourceFile {
   readonly records?: () => AsyncIterable<object>;
 }
 
-export interface ParentLink {
+interface ParentLink {
   readonly session: string;
   /** The id of the tool call that started it, and its own as a result names it. */
   readonly call?: string;
@@ -154,7 +154,7 @@ export interface TakenAside extends Named {
   readonly head?: Pick<TurnHead, 'usage' | 'at' | 'model'>;
 }
 
-export interface TakenDetails {
+interface TakenDetails {
   readonly do: 'details';
   readonly session?: string;
   readonly details: SessionDetails;
@@ -176,7 +176,7 @@ export interface SessionDetails {
 }
 
 /** A title of a lower rank does not replace one of a higher rank. */
-export interface Title {
+interface Title {
   readonly text: string;
   readonly from: 'user' | 'generated' | 'summary' | 'text';
 }

@@ -12,7 +12,7 @@ const LINES_CHARS = 1024 * 1024;
 const DOCS_CHARS = 1024 * 1024;
 
 /** Names, page by page, in order. */
-export async function* namesOf(
+async function* namesOf(
   list: (limit: number, after?: string) => Promise<readonly string[]>,
 ): AsyncGenerator<readonly string[]> {
   for (let after: string | undefined; ;) {

@@ -218,7 +218,7 @@ export class Daemon {
   }
 }
 
-export interface ClaimView {
+interface ClaimView {
   /** Pending ids. The one that has waited longest is first. */
   readonly line: readonly string[];
   readonly running: ReadonlySet<string>;

@@ -209,4 +209,4 @@ CREATE TABLE IF NOT EXISTS damaged_events (
 `;
 
 /** This version means that the bookkeeping and the checksums are there. */
-export const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 2;

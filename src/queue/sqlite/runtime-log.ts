@@ -4,7 +4,7 @@ import { putAside } from '../folder/durable-files.ts';
 import type { QueueFolder } from '../folder/queue-folder.ts';
 import type { QueueDatabase } from './queue-database.ts';
 
-export type LogLevel = 'INFO' | 'WARN' | 'ERROR';
+type LogLevel = 'INFO' | 'WARN' | 'ERROR';
 
 export interface LogLine {
   readonly level: LogLevel;

@@ -4,7 +4,7 @@ import { formatSize, headOf } from '../sink/cut-text.ts';
 
 /** The limits of one read. */
 const DEFAULT_MAX_LINES = 3000;
-export const READ_BYTES_MAX = 51_200;
+const READ_BYTES_MAX = 51_200;
 const PIECE_BYTES = 256 * 1024;
 
 export interface LineRange {

@@ -20,7 +20,7 @@ import {
 } from './fixture.ts';
 import { listAllContexts, readAll } from './read-all.ts';
 
-export function getNamed(name: string, meta: ContextMeta = {}): Batch {
+function getNamed(name: string, meta: ContextMeta = {}): Batch {
   return { contexts: [{ do: 'create', meta: { ...meta, name }, getNamed: true }] };
 }
 

@@ -22,12 +22,7 @@ export interface StartNode {
   readonly refs: readonly [prompt: Hash];
 }
 
-export type StateRefs = readonly [
-  start: Hash,
-  parent: Hash | null,
-  content: Hash,
-  ...ancestors: Hash[],
-];
+type StateRefs = readonly [start: Hash, parent: Hash | null, content: Hash, ...ancestors: Hash[]];
 
 export interface StatePayload {
   readonly role: string;
