@@ -268,7 +268,7 @@ export class RunSet {
   #findIn(run: Run, probe: Probe): Buffer | undefined {
     let chunk = run.nextCandidate(run.firstChunkFor(probe.prefix), probe);
     while (chunk !== undefined) {
-      const data = this.#tables.readChunk(run, chunk);
+      const data = this.#tables.readChunk(run, chunk, true);
       const entry = findEntry(data, this.#layout, probe.key, this.#isGone);
       if (entry !== undefined) return entry;
       chunk = run.nextCandidate(chunk + 1, probe);

@@ -48,14 +48,15 @@ export class RunTables {
     this.#deleteGuides = db.prepare('DELETE FROM guides WHERE id >= ? AND id < ?');
   }
 
-  readChunk(run: Run, chunk: number): Buffer {
+  /** Reads that go through many chunks in a row keep none of them. */
+  readChunk(run: Run, chunk: number, isKept = false): Buffer {
     const id = rowId(run.id, chunk);
     const known = this.#recent.get(id);
     if (known !== undefined) return known;
     const row = this.#getChunk.get(id);
     if (row === undefined) throw new ShelfDamaged(`chunk ${chunk} of run ${run.id} is missing`);
     const data = unseal(id, row.data);
-    this.#recent.set(id, data);
+    if (isKept) this.#recent.set(id, data);
     return data;
   }
 
