@@ -26,7 +26,7 @@ function toSection(program, words, verb) {
   const { summary, more, takes = [], examples, exits } = verb;
   const name = `${program.name} ${words}`;
   const named = takes.filter((taken) => !(taken instanceof Option));
-  const options = takes.filter((taken) => taken instanceof Option);
+  const options = takes.filter((taken) => taken instanceof Option && !taken.hidden);
   const needed = options.filter(({ mandatory }) => mandatory);
   const synopsis = [
     name,

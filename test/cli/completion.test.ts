@@ -67,7 +67,9 @@ describe.each([
     for (const [words, { takes = [] }] of verbs) {
       const path = `/${words.replace(' ', '/')}`;
       const lines = script.split('\n').filter((line) => line.includes(path));
-      const flags = takes.flatMap((taken) => ('long' in taken && taken.long ? [taken.long] : []));
+      const flags = takes.flatMap((taken) =>
+        'long' in taken && taken.long && !taken.hidden ? [taken.long] : [],
+      );
       const found = flags.filter((flag) => {
         const word = shell === 'fish' ? `-l ${flag.slice(2)}` : flag;
         return lines.some((line) => line.includes(word));

@@ -62,7 +62,7 @@ describe('exit codes', () => {
     const missing = sh('quipu context show 9 --json');
     expect(missing).toMatchObject({ code: 1, out: '' });
     expect(JSON.parse(missing.err)).toMatchObject({ error: { code: 'NOT_FOUND' } });
-    const wrong = sh('quipu context show nine --json');
+    const wrong = sh('quipu context show 9x --json');
     expect(wrong).toMatchObject({ code: 2, out: '' });
     expect(JSON.parse(wrong.err)).toMatchObject({ error: { code: 'INVALID' } });
   });

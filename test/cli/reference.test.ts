@@ -21,7 +21,8 @@ describe('docs/reference/cli.md', () => {
   });
 
   it.each(commands)('names every argument and option of %s', (name, { takes = [] }) => {
-    const words = takes.map((taken) =>
+    const shown = takes.filter((taken) => !(taken instanceof Option && taken.hidden));
+    const words = shown.map((taken) =>
       taken instanceof Option ? (taken.long ?? taken.flags) : `<${taken.name()}>`,
     );
     const section = sections.get(name) ?? '';

@@ -70,7 +70,9 @@ function textOrRef(name: string): Check {
 const questions: Check = ({ questions: list, erased }) => {
   if (Array.isArray(list) && list.length === 0 && erased === true) return undefined;
   if (!Array.isArray(list) || list.length === 0) return 'questions is not a list of some';
-  return list.every(isQuestion) ? undefined : 'a question is of another kind';
+  return list.every(isQuestion)
+    ? undefined
+    : 'a question has an id, a text, and the kind single, multiple, yes_no or text';
 };
 
 function isQuestion(value: unknown): boolean {
@@ -93,7 +95,9 @@ const answers: Check = ({ answers: list }) => {
     isObject(value) &&
     isText(value['question_id']) &&
     (isText(value['value']) || isTextList(value['value']));
-  return list.every(fits) ? undefined : 'an answer is of another kind';
+  return list.every(fits)
+    ? undefined
+    : 'an answer has a question_id, and a value that is a text or a list of texts';
 };
 
 /** Every type of version 1, and the check of its payload. */

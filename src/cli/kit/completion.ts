@@ -71,6 +71,7 @@ function toWords(taken: Argument | Option): Word[] {
   if (taken instanceof Argument) {
     return values.map((text) => ({ text, about: taken.description }));
   }
+  if (taken.hidden) return [];
   const takesValue = taken.required || taken.optional;
   const word = { text: taken.long ?? taken.flags, about: taken.description };
   return [takesValue ? { ...word, values } : word];

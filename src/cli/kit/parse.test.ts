@@ -1,5 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { parseDuration, parseSize } from './parse.ts';
+import { parseContext, parseDuration, parseSize, parseTurnIdOrNone } from './parse.ts';
+
+describe('parseContext', () => {
+  it.each([
+    ['42', 42n],
+    ['fix-the-parser', { name: 'fix-the-parser' }],
+    ['@fix-the-parser', { name: 'fix-the-parser' }],
+    ['@42', { name: '42' }],
+    ['über/7', { name: 'über/7' }],
+    ['@4 of 5', { name: '4 of 5' }],
+  ])('reads %j', (text, context) => {
+    expect(parseContext(text)).toEqual(context);
+  });
+
+  it.each(['', '4 of 5', '-1', '.x', '12345678901234567890'])('refuses %j', (text) => {
+    expect(() => parseContext(text)).toThrow('Expected the id of a context');
+  });
+});
+
+it('a turn or none is told as such', () => {
+  expect(parseTurnIdOrNone('0')).toBe(0n);
+  expect(() => parseTurnIdOrNone('none')).toThrow('such as 42, or 0 for none.');
+});
 
 describe('parseDuration', () => {
   it.each([

@@ -14,22 +14,23 @@ export function parseTurnId(text: string): TurnId {
 
 /** Parses an id for an option in which 0 means "no turn". */
 export function parseTurnIdOrNone(text: string): TurnId {
-  return toTurnId(parseId(text), true);
+  return toTurnId(parseId(text, ', or 0 for none'), true);
 }
 
 /** A context as people name it. */
 export type GivenContext = ContextId | { readonly name: string };
 
-/** Parses the id of a context, or its name after an `@`. */
+/** Parses the id of a context, or its name. A name that does not begin with a letter has an `@` before it. */
 export function parseContext(text: string): GivenContext {
   if (text.startsWith('@')) return { name: text.slice(1) };
   if (/^[0-9]{1,19}$/.test(text)) return toContextId(BigInt(text));
+  if (/^\p{Letter}/u.test(text)) return { name: text };
   throw new InvalidArgumentError('Expected the id of a context, such as 42, or @ and its name.');
 }
 
-function parseId(text: string): bigint {
+function parseId(text: string, others = ''): bigint {
   if (/^[0-9]{1,19}$/.test(text)) return BigInt(text);
-  throw new InvalidArgumentError('Expected an id, a whole number such as 42.');
+  throw new InvalidArgumentError(`Expected an id, a whole number such as 42${others}.`);
 }
 
 /** A count, depth or sequence number. */

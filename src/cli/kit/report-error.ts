@@ -79,7 +79,8 @@ function toHint(error: QuipuError): string | undefined {
   if (isQuipuError(error, 'IDEMPOTENCY_CONFLICT')) {
     return `that key was used for turn ${error.data.turn}; choose another key for another payload`;
   }
-  if (isQuipuError(error, 'INVALID') && error.data.what === 'payload') {
+  const isEncoding = isQuipuError(error, 'INVALID') && error.data.what === 'payload';
+  if (isEncoding && error.message.includes('encoding')) {
     return 'say what the payload is with: --encoding text, json, msgpack or bytes';
   }
   return outputHint(error);

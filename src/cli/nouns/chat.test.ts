@@ -154,6 +154,12 @@ describe('quipu chat', () => {
     expect(await rig.run('chat', 'rm', 'd')).toMatchObject({ code: 1 });
   });
 
+  it('says what a question is, and gives no hint about payloads of turns', async () => {
+    const { code, err } = await rig.run('chat', 'ask', 'c', '--questions', '[{"id":"q"}]');
+    expect({ code, lines: err.split('\n').length }).toEqual({ code: 2, lines: 2 });
+    expect(err).toContain('the kind single, multiple, yes_no or text');
+  });
+
   it.each([
     [['append', 'c', '--role', 'user']],
     [['append', 'c', '--role', 'user', '--text', 'a', '--stdin']],

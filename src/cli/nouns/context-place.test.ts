@@ -17,7 +17,10 @@ describe('names on the command line', () => {
     }
     expect((await rig.run('context', 'list')).out).toContain('NAME');
     expect((await rig.run('context', 'show', '@nobody')).err).toContain('no context @nobody');
-    expect(await rig.run('context', 'show', 'jobs/7')).toMatchObject({ code: 2, out: '' });
+    const { out } = await rig.run('context', 'show', 'jobs/7', '--json');
+    expect(JSON.parse(out)).toMatchObject({ name: 'jobs/7' });
+    expect((await rig.run('context', 'show', 'nobody')).err).toContain('no context @nobody');
+    expect(await rig.run('context', 'show', '7/jobs')).toMatchObject({ code: 2, out: '' });
   });
 
   it('can be changed, taken away and listed by their beginning', async () => {

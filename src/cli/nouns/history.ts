@@ -35,11 +35,7 @@ const log = quipuVerb({
   ].join('\n'),
   examples: ['quipu log', 'quipu log 1 --graph', 'quipu log --all --graph --oneline -n 20'],
   takes: [
-    argument(
-      '[context]',
-      'context id, or @ and its name (default: the one used last)',
-      parseContext,
-    ),
+    argument('[context]', 'context id, or its name (default: the one used last)', parseContext),
     option('--graph', 'draw the branches'),
     option('--oneline', 'one line for each turn'),
     preset('-n, --limit <n>', 'how many turns at most', parseCount, 50),

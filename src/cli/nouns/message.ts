@@ -69,10 +69,12 @@ const append = quipuVerb({
     ...TEXT_OPTIONS,
     option('--branch <id>', 'the branch to say it in (default: main)'),
     option('--id <id>', 'id of the message (default: a new one)'),
-    option('--expected-seq <n>', 'only if this is the last event', parseCount),
+    option('--expect-seq <n>', 'only if this is the last event', parseCount),
+    option('--expected-seq <n>', 'the old name of --expect-seq', parseCount).hideHelp(),
   ],
   async run(io, chatId, options) {
-    const { role, branch, id, expectedSeq } = options;
+    const { role, branch, id } = options;
+    const expectedSeq = options.expectSeq ?? options.expectedSeq;
     const content = await readText(io, options);
     await using store = await io.openStore();
     const chat = await store.chats.open(chatId);

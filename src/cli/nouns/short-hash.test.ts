@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../store/store.ts';
-import { findStep } from './short-hash.ts';
+import { findBlob, findStep } from './short-hash.ts';
 
 /** A thread with these steps, oldest first, that counts the pages it gives. */
 function threadOf(steps: readonly string[]): { store: Store; pages: () => number } {
@@ -26,6 +26,12 @@ describe('the beginning of a hash', () => {
     expect(await findStep(store, 't', hashOf(7))).toBe(hashOf(7));
     expect(await findStep(store, 't', 'coder')).toBe('coder');
     expect(pages()).toBe(3);
+  });
+
+  it('of a blob has six digits or more', async () => {
+    const { store } = threadOf([]);
+    await expect(findBlob(store, '98')).rejects.toThrow('at least 6 digits');
+    expect(await findBlob(store, 'blob:sha256:98')).toBe('blob:sha256:98');
   });
 
   it('is refused with all that it fits', async () => {

@@ -21,6 +21,7 @@ export async function findStep(store: Store, thread: string, given: string): Pro
 /** The blob that a reference names, with the rest of a hash that was given short. NOT_FOUND when nothing begins so. */
 export async function findBlob({ blobs }: Store, given: string): Promise<string> {
   const digits = given.replace(/^b3:/, '');
+  if (/^[0-9a-f]{1,5}$/.test(digits)) throw invalid('blob', 'needs at least 6 digits of its hash');
   if (WHOLE.test(digits) || !SHORT.test(digits)) return given;
   const { items } = await blobs.list({ prefix: digits, limit: SHOWN_MAX + 1 });
   const found = theOne(digits, new Set(items));

@@ -61,7 +61,7 @@ export function toName({ name }: NameFlag): NameFlag {
 }
 
 export function contextArgument(): ArgumentOf<GivenContext> {
-  return argument('<context>', 'context id, or @ and its name', parseContext);
+  return argument('<context>', 'context id, or its name (@7: the name 7)', parseContext);
 }
 
 export function toKey({ key }: KeyFlag): { idempotencyKey?: string } {

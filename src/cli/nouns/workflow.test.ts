@@ -150,8 +150,10 @@ describe('a hash that was printed short', () => {
     expect(before.out).not.toContain('r  three\n');
     const fork = (await workflow(rig, 'fork', id, '--at', two)).out.trimEnd();
     expect((await workflow(rig, 'show', fork)).out).not.toContain('r  three\n');
-    const expected = ['--expected-head', three, '--role', 'r', '--content', 'four'];
-    expect(await workflow(rig, 'step', id, ...expected)).toMatchObject({ code: 0 });
+    const step = ['step', id, '--role', 'r', '--content', 'four'];
+    expect(await workflow(rig, ...step, '--expect-head', three)).toMatchObject({ code: 0 });
+    // The old name.
+    expect(await workflow(rig, ...step, '--expected-head', three)).toMatchObject({ code: 1 });
     // Nothing begins like this: what is no hash is a role.
     expect(await workflow(rig, 'fork', id, '--at', 'facade')).toMatchObject({ code: 1 });
     expect(await workflow(rig, 'show', id, '--before', 'zz')).toMatchObject({ code: 2 });

@@ -293,11 +293,13 @@ const step = quipuVerb({
     option('--content-file <file>', 'text of the step in a file, or - for standard input'),
     option('--meta <json>', 'structured facts', parseJson),
     option('--ref <hash>', 'an artifact; may be given many times', collect),
-    option('--expected-head <hash>', 'only if this is the head of the thread'),
+    option('--expect-head <hash>', 'only if this is the head of the thread'),
+    option('--expected-head <hash>', 'the old name of --expect-head').hideHelp(),
   ],
   async run(io, id, options) {
     const { shell } = io;
-    const { role, content: text, contentFile: file, meta, ref, expectedHead } = options;
+    const { role, content: text, contentFile: file, meta, ref } = options;
+    const expectedHead = options.expectHead ?? options.expectedHead;
     const content = await readGivenText(shell, { text, file }, '--content and --content-file');
     await using store = await io.openStore();
     const refs = await Promise.all((ref ?? []).map((given) => findBlob(store, given)));
