@@ -87,9 +87,27 @@ export function checkKey(options: Pick<AppendOptions, 'idempotencyKey'>): string
   return checkBounded(idempotencyKey, 'idempotencyKey', KEY_BYTES_MAX);
 }
 
+const LIST_OPTIONS: Record<keyof ListOptions, true> = {
+  label: true,
+  kind: true,
+  namePrefix: true,
+  meta: true,
+  created: true,
+  updated: true,
+  count: true,
+  limit: true,
+  cursor: true,
+};
+
 export function checkList(options: ListOptions): ContextQuery {
   const { label, kind, namePrefix, meta, created, updated } = options;
   const { limit = LIST_LIMIT_DEFAULT, cursor, count = false } = options;
+  // A condition that is misspelled would list all contexts.
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(LIST_OPTIONS, name));
+  if (unknown !== undefined) {
+    const known = Object.keys(LIST_OPTIONS).join(', ');
+    throw invalid('list', `has no option ${JSON.stringify(unknown)}; it has ${known}`);
+  }
   if (cursor !== undefined && typeof cursor !== 'string') {
     throw invalid('cursor', `must be a string from the page before, got ${kindOf(cursor)}`);
   }

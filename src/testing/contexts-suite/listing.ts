@@ -163,6 +163,7 @@ export function listingSuite(target: ContextsTarget): void {
         { 'created.since': { created: { since: -1 } } },
         { 'updated.until': { updated: { until: new Date(Number.NaN) } } },
         { count: { count: 'yes' as never } },
+        { list: { prefix: 'a' } as ListOptions },
       ];
       for (const one of wrong) {
         const [what, options] = present(Object.entries(one)[0]);
