@@ -23,10 +23,10 @@ const STRETCH_BYTES = 64 * 1024;
 /** Finds a record; undefined when the store does not have the blob. */
 type FindBlob = (hash: Hash, use?: BlobUse) => BlobPlace | undefined;
 
-/** Reads blobs by hash. Every byte from the disk is checked against the requested hash. */
 type Coded = Pick<BlobPlace, 'codec' | 'rawLength' | 'hash'>;
 type FoundBlobs = Map<Hash, BlobView | undefined>;
 
+/** Reads blobs by hash. Every byte from the disk is checked against the requested hash. */
 export class BlobReader {
   readonly #files: StoreFiles;
   readonly #find: FindBlob;
