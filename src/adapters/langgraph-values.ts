@@ -31,6 +31,8 @@ export class Values {
   readonly #store: Store;
   readonly #saver: { readonly serde: SerializerProtocol };
   readonly #texts = new LruCache<Piece, string>(CACHE_BYTES, ({ length }) => length + 1);
+  /** The texts of whole groups, by list. A list that grew has those of the list before. */
+  readonly #groups = new LruCache<readonly Piece[], readonly string[]>(CACHE_BYTES, lengthOf);
   readonly #marks = new LruCache<readonly Piece[], readonly Marks[]>(CACHE_BYTES, sizeOf);
 
   constructor(store: Store, saver: { readonly serde: SerializerProtocol }) {
@@ -71,21 +73,27 @@ export class Values {
     }
     this.#marks.delete(old);
     this.#marks.set(pieces, marks);
+    this.#moveGroups(old, pieces);
     return pieces;
   }
 
   async load(value: Value): Promise<unknown> {
     const { serde } = this.#saver;
     if (typeof value === 'object') {
+      const known = this.#groups.get(value) ?? [];
+      const texts: string[] = [];
       const items: unknown[] = [];
       for (let at = 0; at < value.length; at += GROUP) {
         const group = value.slice(at, at + GROUP);
-        const text = this.#textOfAll(group);
+        const text = known[at / GROUP] ?? this.#textOfAll(group);
+        if (text !== undefined && group.length === GROUP && texts.length === at / GROUP)
+          texts.push(text);
         const loaded: unknown = await (text === undefined
           ? Promise.all(group.map((piece) => this.load(piece)))
           : serde.loadsTyped('json', text));
         items.push(...(loaded as unknown[]));
       }
+      if (texts.length > known.length) this.#groups.set(value, texts);
       return items;
     }
     const text = this.#textOf(value);
@@ -104,17 +112,18 @@ export class Values {
     return piece.startsWith('=') ? piece.slice(1) : this.#texts.get(piece);
   }
 
-  /** Returns a group of elements as one list. The text of a whole group is kept. */
+  /** Returns elements as one list; undefined if the text of one is not in memory. */
   #textOfAll(group: readonly Piece[]): string | undefined {
-    // JSON has no line that begins as a piece does.
-    const key = group.length === GROUP ? group.join('\n') : '';
-    const known = this.#texts.get(key);
-    if (known !== undefined) return known;
     const texts = group.map((piece) => this.#textOf(piece));
-    if (texts.includes(undefined)) return undefined;
-    const text = `[${texts.join(',')}]`;
-    if (key !== '') this.#texts.set(key, text);
-    return text;
+    return texts.includes(undefined) ? undefined : `[${texts.join(',')}]`;
+  }
+
+  #moveGroups(from: readonly Piece[], to: readonly Piece[]): void {
+    const texts = this.#groups.get(from);
+    if (texts === undefined) return;
+    const changed = from.findIndex((piece, at) => piece !== to[at]);
+    this.#groups.delete(from);
+    this.#groups.set(to, changed === -1 ? texts : texts.slice(0, Math.floor(changed / GROUP)));
   }
 }
 
@@ -149,6 +158,10 @@ function addMarks(value: unknown, marks: unknown[]): boolean {
 function isSame(a: Marks, b: Marks): boolean {
   if (a === undefined || b === undefined || a.length !== b.length) return false;
   return a.every((mark, at) => Object.is(mark, b[at]));
+}
+
+function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 1);
 }
 
 function sizeOf(list: readonly Marks[]): number {
