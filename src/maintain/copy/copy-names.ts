@@ -1,5 +1,6 @@
 import { toContextId } from '../../base/brand.ts';
 import type { AdoptedContext, DocEntry } from '../../engine/adoption.ts';
+import { namePages } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { contextOfMoves } from '../../format/head-moves.ts';
 import { mapFew, type Pair } from './pair.ts';
@@ -11,24 +12,12 @@ const LINES_CHARS = 1024 * 1024;
 /** Documents of one commit hold about this many characters. */
 const DOCS_CHARS = 1024 * 1024;
 
-/** Names, page by page, in order. */
-async function* namesOf(
-  list: (limit: number, after?: string) => Promise<readonly string[]>,
-): AsyncGenerator<readonly string[]> {
-  for (let after: string | undefined; ;) {
-    const names = await list(NAMES, after);
-    if (names.length > 0) yield names;
-    if (names.length < NAMES) return;
-    after = names.at(-1);
-  }
-}
-
 export function logsOf(engine: Engine): AsyncGenerator<readonly string[]> {
-  return namesOf((limit, after) => engine.listLogs('', limit, after));
+  return namePages((limit, after) => engine.listLogs('', limit, after), NAMES);
 }
 
 export function docsOf(engine: Engine): AsyncGenerator<readonly string[]> {
-  return namesOf((limit, after) => engine.listDocs('', limit, after));
+  return namePages((limit, after) => engine.listDocs('', limit, after), NAMES);
 }
 
 /** Returns the number of lines copied. */
