@@ -12,6 +12,13 @@ export interface Statement {
   readonly query_timeout?: number;
 }
 
+/** Writes a statement that is prepared: prepared('get-log')`SELECT …`. */
+export function prepared(
+  name: string,
+): (texts: TemplateStringsArray, ...values: readonly (string | number)[]) => Statement {
+  return (texts, ...values) => ({ name, text: String.raw({ raw: texts }, ...values) });
+}
+
 /** Answers with rows. `bigint` columns come as numbers. */
 export interface Sql {
   query<R extends object>(

@@ -1,7 +1,7 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
-import type { Statement } from '../../postgres/sql.ts';
+import { prepared } from '../../postgres/sql.ts';
 import { checkQueueName } from '../events/check-input.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import { readMatches } from '../events/scan.ts';
@@ -25,29 +25,23 @@ const CONSUMERS = `SELECT consumer_id, handler_cmd, filter, last_acked_id, updat
   ORDER BY consumer_id`;
 const CREATE = 'INSERT INTO quipu.queues (queue) VALUES ($1) ON CONFLICT DO NOTHING';
 /** Keeps every other writer out until the end of the transaction. */
-const MOVE: Statement = {
-  name: 'queue-adopt-move',
-  text: 'UPDATE quipu.queues SET last_id = $3 WHERE queue = $1 AND last_id = $2 RETURNING last_id',
-};
-const INSERT: Statement = {
-  name: 'queue-adopt-events',
-  text: `INSERT INTO quipu.queue_events (queue, id, created_at, source, type, subtype, content)
-    SELECT $1, id, created_at, source, type, subtype, content
-    FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-      AS event (id, created_at, source, type, subtype, content)`,
-};
+const MOVE = prepared('queue-adopt-move')`
+  UPDATE quipu.queues SET last_id = $3 WHERE queue = $1 AND last_id = $2 RETURNING last_id`;
+const INSERT = prepared('queue-adopt-events')`
+  INSERT INTO quipu.queue_events (queue, id, created_at, source, type, subtype, content)
+  SELECT $1, id, created_at, source, type, subtype, content
+  FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+    AS event (id, created_at, source, type, subtype, content)`;
 /** A lease that somebody holds is not changed. A consumer that is marked failed waits for a new event, as before. */
-const TAKE_CONSUMER: Statement = {
-  name: 'queue-adopt-consumer',
-  text: `INSERT INTO quipu.queue_consumers AS mine (queue, consumer_id, handler_cmd, filter, last_acked_id,
-      updated_at, failures, failed, last_error, waits_after)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-    ON CONFLICT (queue, consumer_id) DO UPDATE SET handler_cmd = $3, filter = $4,
-      last_acked_id = $5, updated_at = $6, failures = $7, failed = $8, last_error = $9,
-      waits_after = $10, bookmark_from = 0, bookmark_to = 0, retry_at = NULL
-    WHERE mine.last_acked_id <= $5
-    RETURNING consumer_id`,
-};
+const TAKE_CONSUMER = prepared('queue-adopt-consumer')`
+  INSERT INTO quipu.queue_consumers AS mine (queue, consumer_id, handler_cmd, filter, last_acked_id,
+    updated_at, failures, failed, last_error, waits_after)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  ON CONFLICT (queue, consumer_id) DO UPDATE SET handler_cmd = $3, filter = $4,
+    last_acked_id = $5, updated_at = $6, failures = $7, failed = $8, last_error = $9,
+    waits_after = $10, bookmark_from = 0, bookmark_to = 0, retry_at = NULL
+  WHERE mine.last_acked_id <= $5
+  RETURNING consumer_id`;
 
 /** The queues of a database, for a copy. The first queue creates the tables. */
 export class PostgresRecords implements QueueRecords {

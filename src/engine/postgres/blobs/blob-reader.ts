@@ -4,7 +4,8 @@ import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash, createHasher, hashBytes, hashToBytes } from '../../../base/hash.ts';
 import { BlobCodec } from '../../../format/blob-record.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
-import type { Sql, Statement } from '../../../postgres/sql.ts';
+import { prepared } from '../../../postgres/sql.ts';
+import type { Sql } from '../../../postgres/sql.ts';
 import type { BlobUse } from '../../engine.ts';
 import type { BlobStat } from '../../rows.ts';
 import { BLOB_BYTES_MAX, PART_BYTES } from './intake.ts';
@@ -35,27 +36,19 @@ interface PartColumns {
 type Piece = Pick<PartColumns, 'hash' | 'codec' | 'size' | 'bytes'>;
 
 /** The statement reads the blobs of the first list. For the second list it only tells which blobs exist. */
-const READ_BLOBS: Statement = {
-  name: 'read-blobs',
-  text: `SELECT hash, codec, size, stored_size, upload, CASE WHEN hash = ANY($2::bytea[]) THEN NULL ELSE bytes END AS bytes
-    FROM quipu.blobs WHERE hash = ANY($1::bytea[])`,
-};
+const READ_BLOBS = prepared('read-blobs')`
+  SELECT hash, codec, size, stored_size, upload, CASE WHEN hash = ANY($2::bytea[]) THEN NULL ELSE bytes END AS bytes
+  FROM quipu.blobs WHERE hash = ANY($1::bytea[])`;
 
-const STAT_BLOB: Statement = {
-  name: 'stat-blob',
-  text: 'SELECT size, stored_size, upload FROM quipu.blobs WHERE hash = $1',
-};
+const STAT_BLOB = prepared('stat-blob')`
+  SELECT size, stored_size, upload FROM quipu.blobs WHERE hash = $1`;
 
-const LIST_BLOBS: Statement = {
-  name: 'list-blobs',
-  text: `SELECT hash FROM quipu.blobs WHERE hash BETWEEN $1 AND $2 AND hash > $3 ORDER BY hash LIMIT $4`,
-};
+const LIST_BLOBS = prepared('list-blobs')`
+  SELECT hash FROM quipu.blobs WHERE hash BETWEEN $1 AND $2 AND hash > $3 ORDER BY hash LIMIT $4`;
 
-const READ_PARTS: Statement = {
-  name: 'read-parts',
-  text: `SELECT nth, hash, codec, size, bytes FROM quipu.blob_parts
-    WHERE upload = $1 AND nth >= $2 AND nth < $3 ORDER BY nth`,
-};
+const READ_PARTS = prepared('read-parts')`
+  SELECT nth, hash, codec, size, bytes FROM quipu.blob_parts
+  WHERE upload = $1 AND nth >= $2 AND nth < $3 ORDER BY nth`;
 
 /** Parts read at a time: a megabyte or two, whatever the size of the blob. */
 const PARTS_AT_ONCE = 4;

@@ -15,7 +15,7 @@ import type { BlobSource } from '../../engine.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import { BlobCodec, prepareBlob, compressBlob } from '../../../format/blob-record.ts';
 import type { PreparedBlob } from '../../../format/blob-record.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { UploadedBlob } from './write-blobs.ts';
 
 export interface PreparedSource {
@@ -108,18 +108,13 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 export const PART_BYTES: number = LARGE_BLOB_BYTES;
 export const BLOB_BYTES_MAX = 0xffff_ffff;
 
-const START: Statement = {
-  name: 'start-upload',
-  text: 'INSERT INTO quipu.uploads (id) VALUES ($1)',
-};
+const START = prepared('start-upload')`INSERT INTO quipu.uploads (id) VALUES ($1)`;
 
 /** Sending this statement again after a lost connection changes nothing. */
-const PUT_PART: Statement = {
-  name: 'put-part',
-  text: `WITH touched AS (UPDATE quipu.uploads SET touched_at = now() WHERE id = $1)
-    INSERT INTO quipu.blob_parts (upload, nth, hash, codec, size, bytes) VALUES ($1, $2, $3, $4, $5, $6)
-    ON CONFLICT DO NOTHING`,
-};
+const PUT_PART = prepared('put-part')`
+  WITH touched AS (UPDATE quipu.uploads SET touched_at = now() WHERE id = $1)
+  INSERT INTO quipu.blob_parts (upload, nth, hash, codec, size, bytes) VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT DO NOTHING`;
 
 /** A blob read to its end: small ones are in memory, large ones in parts. */
 export type TakenIn =

@@ -1,5 +1,6 @@
 import { hashToBytes } from '../../../base/hash.ts';
 import { BlobCodec } from '../../../format/blob-record.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Draft } from '../../plan/draft.ts';
@@ -7,35 +8,25 @@ import type { PreparedBlob } from '../../../format/blob-record.ts';
 import type { Totals } from '../feed/clock.ts';
 
 /** All bytes are sent as one value, and the server cuts it up: a list would be sent as hex digits. */
-const PUT_BLOBS: Statement = {
-  name: 'put-blobs',
-  text: `INSERT INTO quipu.blobs (hash, codec, size, stored_size, bytes, upload, put_seq, put_at)
-    SELECT b.hash, b.codec, b.size, b.stored, CASE WHEN b.upload IS NULL THEN substr($1::bytea, b.start, b.stored::int) END,
-      b.upload, $2::bigint, $3::bigint
-    FROM unnest($4::bytea[], $5::smallint[], $6::bigint[], $7::bigint[], $8::int[], $9::uuid[])
-      AS b(hash, codec, size, stored, start, upload)`,
-};
+const PUT_BLOBS = prepared('put-blobs')`
+  INSERT INTO quipu.blobs (hash, codec, size, stored_size, bytes, upload, put_seq, put_at)
+  SELECT b.hash, b.codec, b.size, b.stored, CASE WHEN b.upload IS NULL THEN substr($1::bytea, b.start, b.stored::int) END,
+    b.upload, $2::bigint, $3::bigint
+  FROM unnest($4::bytea[], $5::smallint[], $6::bigint[], $7::bigint[], $8::int[], $9::uuid[])
+    AS b(hash, codec, size, stored, start, upload)`;
 
-const TOUCH_BLOBS: Statement = {
-  name: 'touch-blobs',
-  text: 'UPDATE quipu.blobs SET put_seq = $1, put_at = $2 WHERE hash = ANY($3::bytea[])',
-};
+const TOUCH_BLOBS = prepared('touch-blobs')`
+  UPDATE quipu.blobs SET put_seq = $1, put_at = $2 WHERE hash = ANY($3::bytea[])`;
 
-const FINISH_UPLOADS: Statement = {
-  name: 'finish-uploads',
-  text: 'DELETE FROM quipu.uploads WHERE id = ANY($1::uuid[])',
-};
+const FINISH_UPLOADS = prepared('finish-uploads')`
+  DELETE FROM quipu.uploads WHERE id = ANY($1::uuid[])`;
 
-const PUT_SHA256S: Statement = {
-  name: 'put-sha256s',
-  text: `INSERT INTO quipu.sha256s (sha256, hash) SELECT * FROM unnest($1::bytea[], $2::bytea[])
-    ON CONFLICT (sha256) DO UPDATE SET hash = excluded.hash`,
-};
+const PUT_SHA256S = prepared('put-sha256s')`
+  INSERT INTO quipu.sha256s (sha256, hash) SELECT * FROM unnest($1::bytea[], $2::bytea[])
+  ON CONFLICT (sha256) DO UPDATE SET hash = excluded.hash`;
 
-export const NOTE_ERASED: Statement = {
-  name: 'note-erased',
-  text: 'INSERT INTO quipu.erased_blobs (hash) SELECT unnest($1::bytea[]) ON CONFLICT DO NOTHING',
-};
+export const NOTE_ERASED: Statement = prepared('note-erased')`
+  INSERT INTO quipu.erased_blobs (hash) SELECT unnest($1::bytea[]) ON CONFLICT DO NOTHING`;
 
 /** A blob in parts: its sizes, and the upload that holds the parts. */
 export interface UploadedBlob extends PreparedBlob {

@@ -2,7 +2,7 @@ import type { Reliance } from '../../upkeep.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Committed } from '../../batch.ts';
 import { Draft, NotInMemory } from '../../plan/draft.ts';
@@ -56,18 +56,14 @@ export type Decision =
   | { readonly committed: Committed; readonly existed: boolean }
   | { readonly error: unknown };
 
-const PUT_CHANGES: Statement = {
-  name: 'put-changes',
-  text: 'INSERT INTO quipu.changes (seq, change) SELECT * FROM unnest($1::bigint[], $2::text[])',
-};
+const PUT_CHANGES = prepared('put-changes')`
+  INSERT INTO quipu.changes (seq, change) SELECT * FROM unnest($1::bigint[], $2::text[])`;
 
-const NOTIFY: Statement = { name: 'notify', text: 'SELECT pg_notify($1, $2)' };
+const NOTIFY = prepared('notify')`SELECT pg_notify($1, $2)`;
 
-const PUT_NOTES: Statement = {
-  name: 'put-notes',
-  text: `INSERT INTO quipu.collection_notes (collection, hash, turn)
-    SELECT $1::uuid, h, NULL FROM unnest($2::bytea[]) h UNION ALL SELECT $1::uuid, NULL, t FROM unnest($3::bigint[]) t`,
-};
+const PUT_NOTES = prepared('put-notes')`
+  INSERT INTO quipu.collection_notes (collection, hash, turn)
+  SELECT $1::uuid, h, NULL FROM unnest($2::bytea[]) h UNION ALL SELECT $1::uuid, NULL, t FROM unnest($3::bigint[]) t`;
 
 async function commitGroup(
   parts: GroupParts,

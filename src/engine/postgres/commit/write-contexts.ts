@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import { fieldsOf } from '../../meta-fields.ts';
 import type { Draft } from '../../plan/draft.ts';
@@ -9,49 +9,35 @@ import type { View } from './view.ts';
 import type { TreeOf } from './write-rows.ts';
 
 /** Sets `moved_seq`: a reader that pages through contexts may have passed the old place of a context already. */
-const PUT_CONTEXTS: Statement = {
-  name: 'put-contexts',
-  text: `INSERT INTO quipu.contexts (id, head, head_tree, head_depth, base, open_turn, open_bytes, created_at, updated_at,
-      removed, kind, meta, moved_seq)
-    SELECT n.*, $13::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
-      $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::boolean[], $11::text[], $12::text[]) n
-    ON CONFLICT (id) DO UPDATE SET head = excluded.head, head_tree = excluded.head_tree,
-      head_depth = excluded.head_depth, open_turn = excluded.open_turn, open_bytes = excluded.open_bytes,
-      updated_at = excluded.updated_at, removed = excluded.removed, kind = excluded.kind, meta = excluded.meta,
-      moved_seq = CASE WHEN contexts.head <> excluded.head OR contexts.updated_at <> excluded.updated_at
-        THEN excluded.moved_seq ELSE contexts.moved_seq END`,
-};
+const PUT_CONTEXTS = prepared('put-contexts')`
+  INSERT INTO quipu.contexts (id, head, head_tree, head_depth, base, open_turn, open_bytes, created_at, updated_at,
+    removed, kind, meta, moved_seq)
+  SELECT n.*, $13::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
+    $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::boolean[], $11::text[], $12::text[]) n
+  ON CONFLICT (id) DO UPDATE SET head = excluded.head, head_tree = excluded.head_tree,
+    head_depth = excluded.head_depth, open_turn = excluded.open_turn, open_bytes = excluded.open_bytes,
+    updated_at = excluded.updated_at, removed = excluded.removed, kind = excluded.kind, meta = excluded.meta,
+    moved_seq = CASE WHEN contexts.head <> excluded.head OR contexts.updated_at <> excluded.updated_at
+      THEN excluded.moved_seq ELSE contexts.moved_seq END`;
 
-const DROP_LABELS: Statement = {
-  name: 'drop-labels',
-  text: 'DELETE FROM quipu.context_labels WHERE context = ANY($1::bigint[])',
-};
+const DROP_LABELS = prepared('drop-labels')`
+  DELETE FROM quipu.context_labels WHERE context = ANY($1::bigint[])`;
 
-const PUT_LABELS: Statement = {
-  name: 'put-labels',
-  text: 'INSERT INTO quipu.context_labels (label, context) SELECT * FROM unnest($1::text[], $2::bigint[])',
-};
+const PUT_LABELS = prepared('put-labels')`
+  INSERT INTO quipu.context_labels (label, context) SELECT * FROM unnest($1::text[], $2::bigint[])`;
 
-const DROP_NAMES: Statement = {
-  name: 'drop-names',
-  text: 'DELETE FROM quipu.context_names WHERE context = ANY($1::bigint[])',
-};
+const DROP_NAMES = prepared('drop-names')`
+  DELETE FROM quipu.context_names WHERE context = ANY($1::bigint[])`;
 
-const PUT_NAMES: Statement = {
-  name: 'put-names',
-  text: 'INSERT INTO quipu.context_names (name, context) SELECT * FROM unnest($1::bytea[], $2::bigint[])',
-};
+const PUT_NAMES = prepared('put-names')`
+  INSERT INTO quipu.context_names (name, context) SELECT * FROM unnest($1::bytea[], $2::bigint[])`;
 
-const DROP_FIELDS: Statement = {
-  name: 'drop-fields',
-  text: 'DELETE FROM quipu.context_fields WHERE context = ANY($1::bigint[])',
-};
+const DROP_FIELDS = prepared('drop-fields')`
+  DELETE FROM quipu.context_fields WHERE context = ANY($1::bigint[])`;
 
-const PUT_FIELDS: Statement = {
-  name: 'put-fields',
-  text: `INSERT INTO quipu.context_fields (name, value, context)
-    SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[])`,
-};
+const PUT_FIELDS = prepared('put-fields')`
+  INSERT INTO quipu.context_fields (name, value, context)
+  SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[])`;
 
 export interface ContextWrites {
   readonly draft: Draft;

@@ -1,54 +1,40 @@
 import { hashToBytes } from '../../../base/hash.ts';
 import { keyHashToBytes } from '../../../format/idempotency.ts';
 import { jumpDepth } from '../../../format/turn-record.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Draft, LogDraft, OpenDraft, StoredTurn } from '../../plan/draft.ts';
 import type { Totals } from '../feed/clock.ts';
 import type { View } from './view.ts';
 import { NO_TURN } from '../../../base/brand.ts';
 
-const PUT_TURNS: Statement = {
-  name: 'put-turns',
-  text: `INSERT INTO quipu.turns (tree, id, parent, context, depth, type, version, encoding, payload, size, flags,
-      created_at, jump, jump_depth, side_jump, side_depth, key)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[],
-      $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::int[], $12::bigint[], $13::bigint[],
-      $14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[])
-    ON CONFLICT (tree, id) DO UPDATE SET payload = excluded.payload, size = excluded.size, flags = excluded.flags`,
-};
+const PUT_TURNS = prepared('put-turns')`
+  INSERT INTO quipu.turns (tree, id, parent, context, depth, type, version, encoding, payload, size, flags,
+    created_at, jump, jump_depth, side_jump, side_depth, key)
+  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[],
+    $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::int[], $12::bigint[], $13::bigint[],
+    $14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[])
+  ON CONFLICT (tree, id) DO UPDATE SET payload = excluded.payload, size = excluded.size, flags = excluded.flags`;
 
-const PUT_TREES: Statement = {
-  name: 'put-trees',
-  text: 'INSERT INTO quipu.turn_trees (id, tree) SELECT * FROM unnest($1::bigint[], $2::bigint[])',
-};
+const PUT_TREES = prepared('put-trees')`
+  INSERT INTO quipu.turn_trees (id, tree) SELECT * FROM unnest($1::bigint[], $2::bigint[])`;
 
-const PUT_KEYS: Statement = {
-  name: 'put-keys',
-  text: 'INSERT INTO quipu.turn_keys (key, turn) SELECT * FROM unnest($1::bytea[], $2::bigint[])',
-};
+const PUT_KEYS = prepared('put-keys')`
+  INSERT INTO quipu.turn_keys (key, turn) SELECT * FROM unnest($1::bytea[], $2::bigint[])`;
 
 /** The server that writes to a turn is responsible for it from then on. */
-const PUT_OPEN: Statement = {
-  name: 'put-open',
-  text: `INSERT INTO quipu.open_turns (turn, context, owner) SELECT t, c, $3::uuid FROM unnest($1::bigint[], $2::bigint[]) AS o(t, c)
-    ON CONFLICT (turn) DO UPDATE SET owner = excluded.owner WHERE open_turns.owner <> excluded.owner`,
-};
+const PUT_OPEN = prepared('put-open')`
+  INSERT INTO quipu.open_turns (turn, context, owner) SELECT t, c, $3::uuid FROM unnest($1::bigint[], $2::bigint[]) AS o(t, c)
+  ON CONFLICT (turn) DO UPDATE SET owner = excluded.owner WHERE open_turns.owner <> excluded.owner`;
 
-const PUT_DELTAS: Statement = {
-  name: 'put-deltas',
-  text: 'INSERT INTO quipu.open_deltas (turn, start, bytes) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])',
-};
+const PUT_DELTAS = prepared('put-deltas')`
+  INSERT INTO quipu.open_deltas (turn, start, bytes) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])`;
 
-const DROP_OPEN: Statement = {
-  name: 'drop-open',
-  text: 'DELETE FROM quipu.open_turns WHERE turn = ANY($1::bigint[])',
-};
+const DROP_OPEN = prepared('drop-open')`
+  DELETE FROM quipu.open_turns WHERE turn = ANY($1::bigint[])`;
 
-const DROP_DELTAS: Statement = {
-  name: 'drop-deltas',
-  text: 'DELETE FROM quipu.open_deltas WHERE turn = ANY($1::bigint[])',
-};
+const DROP_DELTAS = prepared('drop-deltas')`
+  DELETE FROM quipu.open_deltas WHERE turn = ANY($1::bigint[])`;
 
 export interface TurnWrites {
   readonly draft: Draft;
@@ -165,12 +151,10 @@ function toDeltas(
   });
 }
 
-const PUT_PATCHES: Statement = {
-  name: 'put-patches',
-  text: `INSERT INTO quipu.patches (turn, seq, fs_root, tombstone, encoding, payload, size, created_at)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::boolean[], $5::bigint[], $6::bytea[],
-      $7::bigint[], $8::bigint[])`,
-};
+const PUT_PATCHES = prepared('put-patches')`
+  INSERT INTO quipu.patches (turn, seq, fs_root, tombstone, encoding, payload, size, created_at)
+  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::boolean[], $5::bigint[], $6::bytea[],
+    $7::bigint[], $8::bigint[])`;
 
 export function writePatches(transaction: Transaction, draft: Draft): void {
   // A patch whose turn is gone has a number and no row.
@@ -190,34 +174,21 @@ export function writePatches(transaction: Transaction, draft: Draft): void {
   ]);
 }
 
-const DROP_LOGS: Statement = {
-  name: 'drop-logs',
-  text: 'DELETE FROM quipu.logs WHERE name = ANY($1::text[])',
-};
+const DROP_LOGS = prepared('drop-logs')`DELETE FROM quipu.logs WHERE name = ANY($1::text[])`;
+const DROP_LINES = prepared('drop-lines')`DELETE FROM quipu.log_lines WHERE name = ANY($1::text[])`;
 
-const DROP_LINES: Statement = {
-  name: 'drop-lines',
-  text: 'DELETE FROM quipu.log_lines WHERE name = ANY($1::text[])',
-};
+const PUT_LOGS = prepared('put-logs')`
+  INSERT INTO quipu.logs (name, lines, bytes) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])
+  ON CONFLICT (name) DO UPDATE SET lines = excluded.lines, bytes = excluded.bytes`;
 
-const PUT_LOGS: Statement = {
-  name: 'put-logs',
-  text: `INSERT INTO quipu.logs (name, lines, bytes) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])
-    ON CONFLICT (name) DO UPDATE SET lines = excluded.lines, bytes = excluded.bytes`,
-};
+const PUT_LINES = prepared('put-lines')`
+  INSERT INTO quipu.log_lines (name, nth, line) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])`;
 
-const PUT_LINES: Statement = {
-  name: 'put-lines',
-  text: 'INSERT INTO quipu.log_lines (name, nth, line) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])',
-};
-
-const PUT_DOCS: Statement = {
-  name: 'put-docs',
-  text: `INSERT INTO quipu.docs (name, version, content, published, updated_at)
-    SELECT n.*, $5::bigint FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[]) n
-    ON CONFLICT (name) DO UPDATE SET version = excluded.version, content = excluded.content,
-      published = excluded.published, updated_at = excluded.updated_at`,
-};
+const PUT_DOCS = prepared('put-docs')`
+  INSERT INTO quipu.docs (name, version, content, published, updated_at)
+  SELECT n.*, $5::bigint FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[]) n
+  ON CONFLICT (name) DO UPDATE SET version = excluded.version, content = excluded.content,
+    published = excluded.published, updated_at = excluded.updated_at`;
 
 export interface RecordWrites {
   readonly draft: Draft;

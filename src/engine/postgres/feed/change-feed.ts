@@ -2,6 +2,7 @@ import type { Change } from '../../batch.ts';
 import type { ContextMeta } from '../../rows.ts';
 import { ChangeListeners } from '../../plan/report.ts';
 import type { Database } from '../../../postgres/database.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import { Bell } from '../../../base/bell.ts';
 import { HOLDER } from './clock.ts';
@@ -68,22 +69,18 @@ const CATCH_UP_MAX = 1024;
 const PRUNE_EVERY_MS = 15_000;
 const PRUNE_ROWS = 4096;
 
-export const READ_CHANGES: Statement = {
-  name: 'read-changes',
-  text: 'SELECT seq, change FROM quipu.changes WHERE seq > $1 ORDER BY seq LIMIT $2',
-};
-export const READ_SEQ: Statement = { name: 'read-seq', text: 'SELECT seq, store FROM quipu.clock' };
+export const READ_CHANGES: Statement = prepared('read-changes')`
+  SELECT seq, change FROM quipu.changes WHERE seq > $1 ORDER BY seq LIMIT $2`;
+export const READ_SEQ: Statement = prepared('read-seq')`SELECT seq, store FROM quipu.clock`;
 /**
  * Removes nothing while a collection runs, because it must know of every commit since it began. The statement reads
  * only the oldest rows, by their number, however many rows there are.
  */
-const PRUNE: Statement = {
-  name: 'prune-changes',
-  text: `WITH old AS (SELECT o.seq FROM (SELECT seq, at FROM quipu.changes ORDER BY seq LIMIT $1) o
-      WHERE o.at < now() - interval '1 minute' AND NOT EXISTS (${HOLDER.text})),
-    gone AS (DELETE FROM quipu.changes c USING old WHERE c.seq = old.seq RETURNING 1)
-    SELECT count(*) AS gone FROM gone`,
-};
+const PRUNE = prepared('prune-changes')`
+  WITH old AS (SELECT o.seq FROM (SELECT seq, at FROM quipu.changes ORDER BY seq LIMIT $1) o
+    WHERE o.at < now() - interval '1 minute' AND NOT EXISTS (${HOLDER.text})),
+  gone AS (DELETE FROM quipu.changes c USING old WHERE c.seq = old.seq RETURNING 1)
+  SELECT count(*) AS gone FROM gone`;
 
 export class ChangeFeed {
   readonly #database: Database;

@@ -1,5 +1,6 @@
 import { QuipuError, isQuipuError } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import { IS_GONE } from './presence.ts';
@@ -18,26 +19,20 @@ export interface Clock {
 }
 
 /** The lock is held to the end of the transaction: commits are serial over all servers. */
-export const TAKE_CLOCK: Statement = {
-  name: 'take-clock',
-  text: 'SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store FROM quipu.clock FOR UPDATE',
-};
+export const TAKE_CLOCK: Statement = prepared('take-clock')`
+  SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store FROM quipu.clock FOR UPDATE`;
 
 /** Reads the clock without a lock. Its version differs after every change of the row. */
-export const READ_CLOCK: Statement = {
-  name: 'read-clock',
-  text: `SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store, xmin::text AS version
-    FROM quipu.clock`,
-};
+export const READ_CLOCK: Statement = prepared('read-clock')`
+  SELECT seq, next_turn, next_context, next_patch, time_ms, collection, store, xmin::text AS version
+  FROM quipu.clock`;
 
 /**
  * Locks the clock if it still has this version. Otherwise the statement fails with an error that nothing else here
  * raises, and the transaction fails with it. So later statements need not wait for its answer.
  */
-export const HOLD_CLOCK: Statement = {
-  name: 'hold-clock',
-  text: 'SELECT 1 / count(*) FROM (SELECT 1 FROM quipu.clock WHERE xmin = $1::text::xid FOR UPDATE) held',
-};
+export const HOLD_CLOCK: Statement = prepared('hold-clock')`
+  SELECT 1 / count(*) FROM (SELECT 1 FROM quipu.clock WHERE xmin = $1::text::xid FOR UPDATE) held`;
 const MOVED = '22012';
 
 /** True for the error of a transaction whose clock had another version. */
@@ -76,20 +71,16 @@ export const NOTHING_ADDED: Readonly<Totals> = {
   docs: 0,
 };
 
-export const SET_CLOCK: Statement = {
-  name: 'set-clock',
-  text: `UPDATE quipu.clock SET seq = $1, next_turn = $2, next_context = $3, next_patch = $4, time_ms = $5,
-    turns = turns + $6, contexts = contexts + $7, blobs = blobs + $8, blob_bytes = blob_bytes + $9,
-    stored_bytes = stored_bytes + $10, logical_bytes = logical_bytes + $11, logs = logs + $12, docs = docs + $13`,
-};
+export const SET_CLOCK: Statement = prepared('set-clock')`
+  UPDATE quipu.clock SET seq = $1, next_turn = $2, next_context = $3, next_patch = $4, time_ms = $5,
+  turns = turns + $6, contexts = contexts + $7, blobs = blobs + $8, blob_bytes = blob_bytes + $9,
+  stored_bytes = stored_bytes + $10, logical_bytes = logical_bytes + $11, logs = logs + $12, docs = docs + $13`;
 
 /** For statements that only remove things: changes the totals alone. */
-export const ADD_TOTALS: Statement = {
-  name: 'add-totals',
-  text: `UPDATE quipu.clock SET turns = turns + $1, contexts = contexts + $2, blobs = blobs + $3,
-    blob_bytes = blob_bytes + $4, stored_bytes = stored_bytes + $5, logical_bytes = logical_bytes + $6,
-    logs = logs + $7, docs = docs + $8`,
-};
+export const ADD_TOTALS: Statement = prepared('add-totals')`
+  UPDATE quipu.clock SET turns = turns + $1, contexts = contexts + $2, blobs = blobs + $3,
+  blob_bytes = blob_bytes + $4, stored_bytes = stored_bytes + $5, logical_bytes = logical_bytes + $6,
+  logs = logs + $7, docs = docs + $8`;
 
 /** The values in the order of the statements above. */
 export function totalValues(totals: Readonly<Totals>): number[] {
@@ -100,11 +91,9 @@ export function totalValues(totals: Readonly<Totals>): number[] {
 // Only one upkeep task runs at a time, over all servers. The clock names its holder. A holder whose server is gone
 // holds nothing.
 
-export const HOLDER: Statement = {
-  name: 'upkeep-holder',
-  text: `SELECT c.upkeep FROM quipu.clock c JOIN quipu.servers s ON s.id = c.upkeep_owner
-    WHERE c.upkeep IS NOT NULL AND NOT (${IS_GONE})`,
-};
+export const HOLDER: Statement = prepared('upkeep-holder')`
+  SELECT c.upkeep FROM quipu.clock c JOIN quipu.servers s ON s.id = c.upkeep_owner
+  WHERE c.upkeep IS NOT NULL AND NOT (${IS_GONE})`;
 
 /** Locks the clock. Throws LOCKED when another upkeep task runs. */
 export async function takeClockAlone(

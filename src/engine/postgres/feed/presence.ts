@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TurnId } from '../../../base/brand.ts';
 import { isQuipuError } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared } from '../../../postgres/sql.ts';
 
 // Tracks which servers are present. A turn that is being streamed into belongs to the server that wrote to it last.
 // When that server is gone, no one can go on writing, and another server seals the turn as interrupted with every
@@ -15,21 +15,15 @@ const GONE_AFTER_S = 20;
 /** A condition on the row of a server, `s`: it was not seen for a while during which the database was up. */
 export const IS_GONE: string = `greatest(s.seen_at, pg_postmaster_start_time()) < now() - make_interval(secs => ${GONE_AFTER_S})`;
 
-const BEAT: Statement = {
-  name: 'beat',
-  text: 'INSERT INTO quipu.servers (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = now()',
-};
-const LEAVE: Statement = { name: 'leave', text: 'DELETE FROM quipu.servers WHERE id = $1' };
-const FIND_ABANDONED: Statement = {
-  name: 'find-abandoned',
-  text: `SELECT o.turn FROM quipu.open_turns o LEFT JOIN quipu.servers s ON s.id = o.owner
-    WHERE o.owner <> $1 AND (s.id IS NULL OR ${IS_GONE}) ORDER BY o.turn`,
-};
-const FORGET: Statement = {
-  name: 'forget-servers',
-  text: `DELETE FROM quipu.servers s WHERE s.seen_at < now() - interval '1 hour'
-    AND NOT EXISTS (SELECT FROM quipu.open_turns o WHERE o.owner = s.id)`,
-};
+const BEAT = prepared('beat')`
+  INSERT INTO quipu.servers (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = now()`;
+const LEAVE = prepared('leave')`DELETE FROM quipu.servers WHERE id = $1`;
+const FIND_ABANDONED = prepared('find-abandoned')`
+  SELECT o.turn FROM quipu.open_turns o LEFT JOIN quipu.servers s ON s.id = o.owner
+  WHERE o.owner <> $1 AND (s.id IS NULL OR ${IS_GONE}) ORDER BY o.turn`;
+const FORGET = prepared('forget-servers')`
+  DELETE FROM quipu.servers s WHERE s.seen_at < now() - interval '1 hour'
+  AND NOT EXISTS (SELECT FROM quipu.open_turns o WHERE o.owner = s.id)`;
 
 export class Presence {
   readonly id: string = randomUUID();

@@ -1,6 +1,7 @@
 import { QuipuError } from '../../../base/errors.ts';
 import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
 import type { Database } from '../../../postgres/database.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import type { LastTurns, OpenTurnRow } from '../../engine.ts';
 import type { FsRootRow, PatchRow, TurnRow } from '../../rows.ts';
@@ -17,26 +18,20 @@ import { toFsRoots, toPatchRow } from './record-reader.ts';
 
 const TREE_OF = '(SELECT x.tree FROM quipu.turn_trees x WHERE x.id = $1)';
 
-const GET_TURN: Statement = {
-  name: 'get-turn',
-  text: `SELECT ${shownColumns('t')} FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`,
-};
+const GET_TURN = prepared('get-turn')`
+  SELECT ${shownColumns('t')} FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1`;
 
-const GET_TURNS: Statement = {
-  name: 'get-turns',
-  text: `SELECT ${shownColumns('t')} FROM quipu.turn_trees x JOIN quipu.turns t ON t.tree = x.tree AND t.id = x.id
-    WHERE x.id = ANY($1::bigint[]) ORDER BY x.id`,
-};
+const GET_TURNS = prepared('get-turns')`
+  SELECT ${shownColumns('t')} FROM quipu.turn_trees x JOIN quipu.turns t ON t.tree = x.tree AND t.id = x.id
+  WHERE x.id = ANY($1::bigint[]) ORDER BY x.id`;
 
-const WALK_BACK: Statement = {
-  name: 'walk-back',
-  text: `WITH RECURSIVE walk AS (
-      SELECT ${turnColumns('t')}, 1::bigint AS nth FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1
-      UNION ALL
-      SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
-        JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
-    ) SELECT ${shownColumns('w')} FROM walk w ORDER BY w.nth`,
-};
+const WALK_BACK = prepared('walk-back')`
+  WITH RECURSIVE walk AS (
+    SELECT ${turnColumns('t')}, 1::bigint AS nth FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1
+    UNION ALL
+    SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
+      JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
+  ) SELECT ${shownColumns('w')} FROM walk w ORDER BY w.nth`;
 
 /** Picks the one of the three pointers of turn `t` that leads closest to the depth. See `stepTowards` in format/turn-record.ts. */
 function stepTowards(t: string, depth: string): string {
@@ -47,51 +42,45 @@ function stepTowards(t: string, depth: string): string {
     ELSE ${t}.parent END`;
 }
 
-const ANCESTOR_AT: Statement = {
-  name: 'ancestor-at',
-  text: `WITH RECURSIVE climb AS (
-      SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} AS next
-        FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1 AND t.depth >= $2
-      UNION ALL
-      SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} FROM climb c
-        JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.next WHERE c.depth > $2
-    )
-    SELECT ${shownColumns('t')} FROM climb c JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.id
-      WHERE c.depth = $2`,
-};
+const ANCESTOR_AT = prepared('ancestor-at')`
+  WITH RECURSIVE climb AS (
+    SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} AS next
+      FROM quipu.turns t WHERE t.tree = ${TREE_OF} AND t.id = $1 AND t.depth >= $2
+    UNION ALL
+    SELECT t.tree, t.id, t.depth, ${stepTowards('t', '$2')} FROM climb c
+      JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.next WHERE c.depth > $2
+  )
+  SELECT ${shownColumns('t')} FROM climb c JOIN quipu.turns t ON t.tree = c.tree AND t.id = c.id
+    WHERE c.depth = $2`;
 
 /**
  * Both sides climb to the level of the lower one, then climb together. Turns of one depth jump to one depth, so
  * both sides stay level. Where the jumps differ, both sides jump, else they go to their parents. So the walk does
  * not overshoot the meeting point.
  */
-const COMMON_ANCESTOR: Statement = {
-  name: 'common-ancestor',
-  text: `WITH RECURSIVE pair AS (
-      SELECT a.tree, a.id AS a, b.id AS b, 0 AS nth FROM quipu.turns a, quipu.turns b
-        WHERE a.tree = ${TREE_OF} AND a.id = $1
-          AND b.tree = (SELECT x.tree FROM quipu.turn_trees x WHERE x.id = $2) AND b.id = $2 AND a.tree = b.tree
-      UNION ALL
-      SELECT p.tree,
-        CASE WHEN a.depth > b.depth THEN ${stepTowards('a', 'b.depth')}
-          WHEN a.depth < b.depth THEN a.id
-          WHEN a.jump <> b.jump THEN a.jump ELSE a.parent END,
-        CASE WHEN b.depth > a.depth THEN ${stepTowards('b', 'a.depth')}
-          WHEN b.depth < a.depth THEN b.id
-          WHEN a.jump <> b.jump THEN b.jump ELSE b.parent END,
-        p.nth + 1
-      FROM pair p JOIN quipu.turns a ON a.tree = p.tree AND a.id = p.a JOIN quipu.turns b ON b.tree = p.tree AND b.id = p.b
-      WHERE p.a <> p.b
-    )
-    SELECT ${shownColumns('t')} FROM pair p JOIN quipu.turns t ON t.tree = p.tree AND t.id = p.a WHERE p.a = p.b`,
-};
+const COMMON_ANCESTOR = prepared('common-ancestor')`
+  WITH RECURSIVE pair AS (
+    SELECT a.tree, a.id AS a, b.id AS b, 0 AS nth FROM quipu.turns a, quipu.turns b
+      WHERE a.tree = ${TREE_OF} AND a.id = $1
+        AND b.tree = (SELECT x.tree FROM quipu.turn_trees x WHERE x.id = $2) AND b.id = $2 AND a.tree = b.tree
+    UNION ALL
+    SELECT p.tree,
+      CASE WHEN a.depth > b.depth THEN ${stepTowards('a', 'b.depth')}
+        WHEN a.depth < b.depth THEN a.id
+        WHEN a.jump <> b.jump THEN a.jump ELSE a.parent END,
+      CASE WHEN b.depth > a.depth THEN ${stepTowards('b', 'a.depth')}
+        WHEN b.depth < a.depth THEN b.id
+        WHEN a.jump <> b.jump THEN b.jump ELSE b.parent END,
+      p.nth + 1
+    FROM pair p JOIN quipu.turns a ON a.tree = p.tree AND a.id = p.a JOIN quipu.turns b ON b.tree = p.tree AND b.id = p.b
+    WHERE p.a <> p.b
+  )
+  SELECT ${shownColumns('t')} FROM pair p JOIN quipu.turns t ON t.tree = p.tree AND t.id = p.a WHERE p.a = p.b`;
 
-const GET_OPEN_TURN: Statement = {
-  name: 'get-open-turn',
-  text: `SELECT ${turnColumns('t')}, o.turn AS open,
-      coalesce((SELECT string_agg(d.bytes, ''::bytea ORDER BY d.start) FROM quipu.open_deltas d WHERE d.turn = $1), ''::bytea) AS text
-    FROM quipu.open_turns o, quipu.turns t WHERE o.turn = $1 AND t.tree = ${TREE_OF} AND t.id = $1`,
-};
+const GET_OPEN_TURN = prepared('get-open-turn')`
+  SELECT ${turnColumns('t')}, o.turn AS open,
+    coalesce((SELECT string_agg(d.bytes, ''::bytea ORDER BY d.start) FROM quipu.open_deltas d WHERE d.turn = $1), ''::bytea) AS text
+  FROM quipu.open_turns o, quipu.turns t WHERE o.turn = $1 AND t.tree = ${TREE_OF} AND t.id = $1`;
 
 export class TurnReader {
   readonly #database: Database;
@@ -179,26 +168,24 @@ const MISSING_ERASED =
   'b.hash IS NULL AND EXISTS (SELECT FROM quipu.erased_blobs gone WHERE gone.hash = w.payload)';
 
 /** The values: context, number of turns, bytes of payloads, payloads that are in the cache. */
-const READ_LAST: Statement = {
-  name: 'read-last',
-  text: `WITH RECURSIVE context AS (
-      SELECT c.head, c.head_tree, c.head_depth FROM quipu.contexts c WHERE c.id = $1 AND NOT c.removed
-    ), walk AS (
-      SELECT ${turnColumns('t')}, 1::bigint AS nth FROM context c
-        JOIN quipu.turns t ON t.tree = c.head_tree AND t.id = c.head
-      UNION ALL
-      SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
-        JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
-    )
-    SELECT c.head AS context_head, c.head_depth, ${turnColumns('w', shownHash('w.payload', MISSING_ERASED))}, w.nth,
-      b.codec, b.size AS raw_size,
-      CASE WHEN sum(w.size) OVER (ORDER BY w.nth) <= $3 AND b.hash <> ALL($4::bytea[]) THEN b.bytes END AS bytes,
-      (SELECT json_agg(json_build_object('turn', p.turn, 'seq', p.seq, 'tombstone', p.tombstone, 'encoding', p.encoding,
-          'payload', encode(p.payload, 'hex'), 'size', p.size, 'created_at', p.created_at, 'fs_root', p.fs_root))
-        FROM (SELECT ${PATCH_COLUMNS}, p.fs_root
-          FROM quipu.patches p WHERE p.turn = w.id) p) AS overlays
-    FROM context c LEFT JOIN walk w ON true LEFT JOIN quipu.blobs b ON b.hash = w.payload ORDER BY w.nth`,
-};
+const READ_LAST = prepared('read-last')`
+  WITH RECURSIVE context AS (
+    SELECT c.head, c.head_tree, c.head_depth FROM quipu.contexts c WHERE c.id = $1 AND NOT c.removed
+  ), walk AS (
+    SELECT ${turnColumns('t')}, 1::bigint AS nth FROM context c
+      JOIN quipu.turns t ON t.tree = c.head_tree AND t.id = c.head
+    UNION ALL
+    SELECT ${turnColumns('t')}, w.nth + 1 FROM walk w
+      JOIN quipu.turns t ON t.tree = w.tree AND t.id = w.parent WHERE w.nth < $2 AND w.depth > 0
+  )
+  SELECT c.head AS context_head, c.head_depth, ${turnColumns('w', shownHash('w.payload', MISSING_ERASED))}, w.nth,
+    b.codec, b.size AS raw_size,
+    CASE WHEN sum(w.size) OVER (ORDER BY w.nth) <= $3 AND b.hash <> ALL($4::bytea[]) THEN b.bytes END AS bytes,
+    (SELECT json_agg(json_build_object('turn', p.turn, 'seq', p.seq, 'tombstone', p.tombstone, 'encoding', p.encoding,
+        'payload', encode(p.payload, 'hex'), 'size', p.size, 'created_at', p.created_at, 'fs_root', p.fs_root))
+      FROM (SELECT ${PATCH_COLUMNS}, p.fs_root
+        FROM quipu.patches p WHERE p.turn = w.id) p) AS overlays
+  FROM context c LEFT JOIN walk w ON true LEFT JOIN quipu.blobs b ON b.hash = w.payload ORDER BY w.nth`;
 
 type Overlay = Omit<OverlayColumns, 'payload'> & { readonly payload: string };
 

@@ -16,7 +16,7 @@ import type { OwnReliance } from '../commit/commit-group.ts';
 import type { CollectionParts } from './collection.ts';
 import { hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import { padLine } from '../../pad-line.ts';
 import { NOTE_ERASED } from '../blobs/write-blobs.ts';
 import { DROP_BLOBS } from './sweep.ts';
@@ -80,17 +80,13 @@ export class PostgresUpkeep implements Upkeep {
 // write-ahead log keep the old bytes until the database overwrites them.
 
 /** Changes contain recently streamed and written data. Listeners are told that they missed some. */
-const DROP_CHANGES: Statement = { name: 'drop-changes', text: 'DELETE FROM quipu.changes' };
+const DROP_CHANGES = prepared('drop-changes')`DELETE FROM quipu.changes`;
 
-const READ_LINES: Statement = {
-  name: 'read-lines',
-  text: 'SELECT nth, line FROM quipu.log_lines WHERE name = $1 AND nth = ANY($2::bigint[])',
-};
-const REPLACE_LINES: Statement = {
-  name: 'replace-lines',
-  text: `UPDATE quipu.log_lines l SET line = n.line FROM unnest($2::bigint[], $3::text[]) AS n(nth, line)
-    WHERE l.name = $1 AND l.nth = n.nth`,
-};
+const READ_LINES = prepared('read-lines')`
+  SELECT nth, line FROM quipu.log_lines WHERE name = $1 AND nth = ANY($2::bigint[])`;
+const REPLACE_LINES = prepared('replace-lines')`
+  UPDATE quipu.log_lines l SET line = n.line FROM unnest($2::bigint[], $3::text[]) AS n(nth, line)
+  WHERE l.name = $1 AND l.nth = n.nth`;
 
 export async function eraseBlob(database: Database, hash: Hash): Promise<void> {
   await database.write(async (transaction) => {

@@ -1,5 +1,6 @@
 import { QuipuError } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import { isSubscribed, noSubscription, noSuchQueue } from '../../events/check-input.ts';
 import type { Subscription } from '../../events/queue.ts';
@@ -10,57 +11,45 @@ import { SQL_LEASED, SQL_NOW, fromStored } from './schema.ts';
 // and written by one statement. If the statement had to wait for the row, it looks at the row again.
 
 /** An acknowledgement counts when nobody holds the lease, or when the holder sends it. */
-const ACKNOWLEDGE: Statement = {
-  name: 'queue-acknowledge',
-  text: `UPDATE quipu.queue_consumers AS consumer SET last_acked_id = least($3, queues.last_id), updated_at = ${SQL_NOW}
-    FROM quipu.queues
-    WHERE consumer.queue = $1 AND consumer.consumer_id = $2 AND handler_cmd IS NOT NULL
-      AND queues.queue = $1
-      AND CASE WHEN $4::bigint IS NULL THEN NOT ${SQL_LEASED}
-          ELSE fence = $4 AND holder IS NOT NULL END
-    RETURNING filter, bookmark_from, bookmark_to, last_id`,
-};
-const LOOK: Statement = {
-  name: 'queue-look',
-  text: `SELECT last_id, consumer_id IS NOT NULL AND handler_cmd IS NOT NULL AS subscribed,
-      fence, holder, ${SQL_LEASED} AS leased
-    FROM quipu.queues LEFT JOIN quipu.queue_consumers AS consumer
-      ON consumer.queue = queues.queue AND consumer_id = $2
-    WHERE queues.queue = $1`,
-};
-const SUBSCRIBE: Statement = {
-  name: 'queue-subscribe',
-  text: `INSERT INTO quipu.queue_consumers AS consumer (queue, consumer_id, handler_cmd, filter)
-    SELECT queue, $2, $3, $4 FROM quipu.queues WHERE queue = $1
-    ON CONFLICT (queue, consumer_id) DO UPDATE SET handler_cmd = $3, filter = $4,
-      bookmark_from = 0, bookmark_to = 0, failures = 0, failed = false, last_error = NULL,
-      retry_at = NULL, waits_after = 0
-    WHERE consumer.handler_cmd IS NULL
-    RETURNING consumer_id`,
-};
+const ACKNOWLEDGE = prepared('queue-acknowledge')`
+  UPDATE quipu.queue_consumers AS consumer SET last_acked_id = least($3, queues.last_id), updated_at = ${SQL_NOW}
+  FROM quipu.queues
+  WHERE consumer.queue = $1 AND consumer.consumer_id = $2 AND handler_cmd IS NOT NULL
+    AND queues.queue = $1
+    AND CASE WHEN $4::bigint IS NULL THEN NOT ${SQL_LEASED}
+        ELSE fence = $4 AND holder IS NOT NULL END
+  RETURNING filter, bookmark_from, bookmark_to, last_id`;
+const LOOK = prepared('queue-look')`
+  SELECT last_id, consumer_id IS NOT NULL AND handler_cmd IS NOT NULL AS subscribed,
+    fence, holder, ${SQL_LEASED} AS leased
+  FROM quipu.queues LEFT JOIN quipu.queue_consumers AS consumer
+    ON consumer.queue = queues.queue AND consumer_id = $2
+  WHERE queues.queue = $1`;
+const SUBSCRIBE = prepared('queue-subscribe')`
+  INSERT INTO quipu.queue_consumers AS consumer (queue, consumer_id, handler_cmd, filter)
+  SELECT queue, $2, $3, $4 FROM quipu.queues WHERE queue = $1
+  ON CONFLICT (queue, consumer_id) DO UPDATE SET handler_cmd = $3, filter = $4,
+    bookmark_from = 0, bookmark_to = 0, failures = 0, failed = false, last_error = NULL,
+    retry_at = NULL, waits_after = 0
+  WHERE consumer.handler_cmd IS NULL
+  RETURNING consumer_id`;
 /** A lease stays with its holder: another handler may begin only when the holder has ended its own. */
-const UNSUBSCRIBE: Statement = {
-  name: 'queue-unsubscribe',
-  text: `UPDATE quipu.queue_consumers SET handler_cmd = NULL, filter = NULL, failures = 0, failed = false,
-      last_error = NULL, retry_at = NULL
-    WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
-    RETURNING consumer_id`,
-};
+const UNSUBSCRIBE = prepared('queue-unsubscribe')`
+  UPDATE quipu.queue_consumers SET handler_cmd = NULL, filter = NULL, failures = 0, failed = false,
+    last_error = NULL, retry_at = NULL
+  WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
+  RETURNING consumer_id`;
 /** Sets the bookmark only for a consumer that still has this filter: another filter makes the bookmark untrue. */
-const SET_BOOKMARK: Statement = {
-  name: 'queue-set-bookmark',
-  text: `UPDATE quipu.queue_consumers SET bookmark_from = $4, bookmark_to = $5
-    WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
-      AND filter IS NOT DISTINCT FROM $3`,
-};
-const ALL: Statement = {
-  name: 'queue-consumers',
-  text: `SELECT consumer_id, handler_cmd, filter, last_acked_id, updated_at, bookmark_from, bookmark_to,
-      failures, failed, last_error, ${SQL_LEASED} AS leased
-    FROM quipu.queue_consumers
-    WHERE queue = $1 AND (handler_cmd IS NOT NULL OR updated_at IS NOT NULL)
-    ORDER BY consumer_id`,
-};
+const SET_BOOKMARK = prepared('queue-set-bookmark')`
+  UPDATE quipu.queue_consumers SET bookmark_from = $4, bookmark_to = $5
+  WHERE queue = $1 AND consumer_id = $2 AND handler_cmd IS NOT NULL
+    AND filter IS NOT DISTINCT FROM $3`;
+const ALL = prepared('queue-consumers')`
+  SELECT consumer_id, handler_cmd, filter, last_acked_id, updated_at, bookmark_from, bookmark_to,
+    failures, failed, last_error, ${SQL_LEASED} AS leased
+  FROM quipu.queue_consumers
+  WHERE queue = $1 AND (handler_cmd IS NOT NULL OR updated_at IS NOT NULL)
+  ORDER BY consumer_id`;
 
 /** For tests that look at the query plans. */
 export const CONSUMER_STATEMENTS: readonly Statement[] = [ACKNOWLEDGE, LOOK, SET_BOOKMARK, ALL];

@@ -1,4 +1,5 @@
 import type { Database } from '../../../postgres/database.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import { noSuchQueue, type CheckedEvent } from '../../events/check-input.ts';
 import type { QueueEvent } from '../../events/queue.ts';
@@ -18,22 +19,15 @@ import { SQL_NOW, fromStored, toStored } from './schema.ts';
 const INSERT_CHARS = 4 << 20;
 const INSERT_EVENTS = 5000;
 
-const TAKE_IDS: Statement = {
-  name: 'queue-take-ids',
-  text: `UPDATE quipu.queues SET last_id = last_id + $2 WHERE queue = $1
-    RETURNING last_id - $2 AS before, ${SQL_NOW} AS created_at`,
-};
-const INSERT: Statement = {
-  name: 'queue-insert',
-  text: `INSERT INTO quipu.queue_events (queue, id, created_at, source, type, subtype, content)
-    SELECT $1, $2 + nth, $3, source, type, subtype, content
-    FROM unnest($4::text[], $5::text[], $6::text[], $7::text[])
-      WITH ORDINALITY AS event (source, type, subtype, content, nth)`,
-};
-const NEWEST: Statement = {
-  name: 'queue-newest',
-  text: 'SELECT last_id FROM quipu.queues WHERE queue = $1',
-};
+const TAKE_IDS = prepared('queue-take-ids')`
+  UPDATE quipu.queues SET last_id = last_id + $2 WHERE queue = $1
+  RETURNING last_id - $2 AS before, ${SQL_NOW} AS created_at`;
+const INSERT = prepared('queue-insert')`
+  INSERT INTO quipu.queue_events (queue, id, created_at, source, type, subtype, content)
+  SELECT $1, $2 + nth, $3, source, type, subtype, content
+  FROM unnest($4::text[], $5::text[], $6::text[], $7::text[])
+    WITH ORDINALITY AS event (source, type, subtype, content, nth)`;
+const NEWEST = prepared('queue-newest')`SELECT last_id FROM quipu.queues WHERE queue = $1`;
 
 /** For tests that look at the query plans. */
 export const EVENT_STATEMENTS: readonly Statement[] = [TAKE_IDS, NEWEST];

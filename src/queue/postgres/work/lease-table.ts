@@ -1,4 +1,5 @@
 import type { Database } from '../../../postgres/database.ts';
+import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
 import { SQL_LEASED, toStored } from '../tables/schema.ts';
 
@@ -15,48 +16,34 @@ const DUE = `
     AND last_id > last_acked_id AND last_id > waits_after
     AND NOT (bookmark_to >= last_id AND last_acked_id >= bookmark_from)
     AND (retry_at IS NULL OR retry_at <= clock_timestamp())`;
-const DUE_OF_QUEUE: Statement = {
-  name: 'queue-due-of-queue',
-  text: `${DUE} AND queues.queue = $1 AND consumer.queue = $1 AND consumer_id > $2
-    ORDER BY consumer_id LIMIT $3`,
-};
-const DUE_OF_ALL: Statement = {
-  name: 'queue-due-of-all',
-  text: `${DUE} AND (consumer.queue, consumer_id) > ($1, $2)
-    ORDER BY consumer.queue, consumer_id LIMIT $3`,
-};
-const ACQUIRE: Statement = {
-  name: 'queue-lease-acquire',
-  // A holder has a name that no other lease has. The same name again is the same lease, whose answer was lost.
-  text: `UPDATE quipu.queue_consumers SET holder = $3, fence = fence + 1,
-      expires_at = clock_timestamp() + $4 * interval '1 millisecond'
-    WHERE queue = $1 AND consumer_id = $2 AND (NOT ${SQL_LEASED} OR holder = $3)
-    RETURNING fence`,
-};
-const RENEW: Statement = {
-  name: 'queue-lease-renew',
-  text: `UPDATE quipu.queue_consumers SET expires_at = clock_timestamp() + $4 * interval '1 millisecond'
-    WHERE queue = $1 AND consumer_id = $2 AND fence = $3 AND holder IS NOT NULL
-    RETURNING fence`,
-};
-const READ: Statement = {
-  name: 'queue-lease-read',
-  text: `SELECT handler_cmd, filter, last_acked_id, bookmark_from, bookmark_to, failures, failed, last_id
-    FROM quipu.queue_consumers AS consumer JOIN quipu.queues ON queues.queue = consumer.queue
-    WHERE consumer.queue = $1 AND consumer_id = $2 AND fence = $3`,
-};
-const RELEASE: Statement = {
-  name: 'queue-lease-release',
-  text: `UPDATE quipu.queue_consumers SET holder = NULL, expires_at = NULL,
-      failures = $4, failed = $5, last_error = $6, waits_after = $8,
-      retry_at = clock_timestamp() + $7::bigint * interval '1 millisecond'
-    WHERE queue = $1 AND consumer_id = $2 AND fence = $3`,
-};
-const LET_GO: Statement = {
-  name: 'queue-lease-let-go',
-  text: `UPDATE quipu.queue_consumers SET holder = NULL, expires_at = NULL
-    WHERE queue = $1 AND consumer_id = $2 AND fence = $3`,
-};
+const DUE_OF_QUEUE = prepared('queue-due-of-queue')`
+  ${DUE} AND queues.queue = $1 AND consumer.queue = $1 AND consumer_id > $2
+  ORDER BY consumer_id LIMIT $3`;
+const DUE_OF_ALL = prepared('queue-due-of-all')`
+  ${DUE} AND (consumer.queue, consumer_id) > ($1, $2)
+  ORDER BY consumer.queue, consumer_id LIMIT $3`;
+// A holder has a name that no other lease has. The same name again is the same lease, whose answer was lost.
+const ACQUIRE = prepared('queue-lease-acquire')`
+  UPDATE quipu.queue_consumers SET holder = $3, fence = fence + 1,
+    expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE queue = $1 AND consumer_id = $2 AND (NOT ${SQL_LEASED} OR holder = $3)
+  RETURNING fence`;
+const RENEW = prepared('queue-lease-renew')`
+  UPDATE quipu.queue_consumers SET expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE queue = $1 AND consumer_id = $2 AND fence = $3 AND holder IS NOT NULL
+  RETURNING fence`;
+const READ = prepared('queue-lease-read')`
+  SELECT handler_cmd, filter, last_acked_id, bookmark_from, bookmark_to, failures, failed, last_id
+  FROM quipu.queue_consumers AS consumer JOIN quipu.queues ON queues.queue = consumer.queue
+  WHERE consumer.queue = $1 AND consumer_id = $2 AND fence = $3`;
+const RELEASE = prepared('queue-lease-release')`
+  UPDATE quipu.queue_consumers SET holder = NULL, expires_at = NULL,
+    failures = $4, failed = $5, last_error = $6, waits_after = $8,
+    retry_at = clock_timestamp() + $7::bigint * interval '1 millisecond'
+  WHERE queue = $1 AND consumer_id = $2 AND fence = $3`;
+const LET_GO = prepared('queue-lease-let-go')`
+  UPDATE quipu.queue_consumers SET holder = NULL, expires_at = NULL
+  WHERE queue = $1 AND consumer_id = $2 AND fence = $3`;
 
 /** For tests that look at the query plans. */
 export const LEASE_STATEMENTS: readonly Statement[] = [
