@@ -97,8 +97,14 @@ export class QueueDatabase extends EventTable {
     ).run(consumer, id, at);
   }
 
+  /** One statement, because a dispatch asks for each of its consumers. */
   known(consumer: string): Known {
-    return { acked: this.acked(consumer), bookmark: this.bookmark(consumer) };
+    const { acked, from_id, to_id } = this.prepare(
+      `SELECT coalesce(last_acked_id, 0) AS acked, from_id, to_id FROM (SELECT ? AS consumer_id)
+       LEFT JOIN consumer_progress USING (consumer_id)
+       LEFT JOIN consumer_bookmarks USING (consumer_id)`,
+    ).get(consumer) as { acked: number; from_id: number | null; to_id: number | null };
+    return { acked, bookmark: from_id === null || to_id === null ? undefined : { from_id, to_id } };
   }
 
   bookmark(consumer: string): Bookmark | undefined {
