@@ -8,7 +8,12 @@ import { LOCK_FILE } from '../disk/owner-lock.ts';
 import { OWNER_FILE, describeOwner } from '../disk/owner-note.ts';
 import { StoreFiles } from '../disk/store-files.ts';
 import { INDEX_FILE } from '../index/store-index.ts';
-import { type Checkpoint, FORMAT_FILE, readFormat } from '../journal/checkpoint-file.ts';
+import {
+  type Checkpoint,
+  FORMAT_FILE,
+  readCheckpoint,
+  readFormat,
+} from '../journal/checkpoint-file.ts';
 import { listPacks, packFile, packSize } from '../packs/pack-file.ts';
 import type { CopiedPack, Visible } from '../truth/copy.ts';
 import {
@@ -116,7 +121,7 @@ async function findBase(files: StoreFiles, note: BackupNote): Promise<BackupFold
   if ((await files.size(FORMAT_FILE)) === 0) return undefined;
   const known = note.whole ?? note.next;
   if (known === undefined) return undefined;
-  const checkpoint = await settle(files, note);
+  const checkpoint = await settle(files, note, await readCheckpoint(files));
   const { next } = note;
   const arrived = next !== undefined && sameTails(next.tails, checkpoint.body.tails);
   return { state: arrived ? next : known, checkpoint };

@@ -3,7 +3,6 @@ import { fileLengths } from '../core/truths.ts';
 import {
   type Checkpoint,
   type CheckpointBody,
-  readCheckpoint,
   writeCheckpoint,
 } from '../journal/checkpoint-file.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
@@ -110,10 +109,13 @@ const JOURNAL_START = { segment: 0, position: 0 } as const;
 
 /**
  * Brings a store that is not open to a clean end: frames are applied and made durable, and the checkpoint says that
- * the journal is not needed. A store that was closed cleanly is left as it is.
+ * the journal is not needed. A store that was closed cleanly is left as it is. `before` is durable.
  */
-export async function settle(files: StoreFiles, note: BackupNote): Promise<Checkpoint> {
-  const before = await readCheckpoint(files);
+export async function settle(
+  files: StoreFiles,
+  note: BackupNote,
+  before: Checkpoint,
+): Promise<Checkpoint> {
   const { any, seq, tails, erased } = await replayJournal(files, before);
   const { segment, position } = before.body.journal;
   if (!any && segment === JOURNAL_START.segment && position === JOURNAL_START.position) {

@@ -67,7 +67,7 @@ async function backUp(
 ): Promise<BackupReport> {
   const { base } = folder;
   if (base !== undefined) {
-    const redo = await RedoFrame.create(folder.files, redoBytes);
+    const redo = new RedoFrame(folder.files, redoBytes);
     try {
       const into = new CopySink(folder.files, redo, await visibleLengths(folder));
       const { state, report } = await copyIntact({ writer, folder, into, progress });

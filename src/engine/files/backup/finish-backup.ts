@@ -49,8 +49,9 @@ export async function finishAtOnce(
     await writeNote(files, note);
     const now = { tails, ages, scrub: false, clean: false } as const;
     const body = { ...now, durability: 'safe', journal: REDO_PLACE } as const;
-    await writeCheckpoint(files, { generation: generation + 1, seq, body });
-    await settle(files, note);
+    const checkpoint = { generation: generation + 1, seq, body };
+    await writeCheckpoint(files, checkpoint);
+    await settle(files, note, checkpoint);
     await cutToTails(files, fileLengths(tails));
   }
   // Frames of an earlier state are not needed, and could hold data that was erased since.

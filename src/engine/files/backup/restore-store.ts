@@ -13,7 +13,12 @@ import { makeFolder } from '../disk/folders.ts';
 import { LOCK_FILE } from '../disk/owner-lock.ts';
 import { describeOwner } from '../disk/owner-note.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { type Checkpoint, FORMAT_FILE, readFormat } from '../journal/checkpoint-file.ts';
+import {
+  type Checkpoint,
+  FORMAT_FILE,
+  readCheckpoint,
+  readFormat,
+} from '../journal/checkpoint-file.ts';
 import { EXTENTS_FOLDER } from '../logs/line-log.ts';
 import { listLogs } from '../logs/logs.ts';
 import { OPEN_FOLDER } from '../open-turns/open-turn-file.ts';
@@ -81,7 +86,7 @@ async function restore(
   const { io } = target;
   const note = await readNote(source);
   if (note === undefined) throw corrupt(NOTE_FILE, 0, 'the file is damaged');
-  const checkpoint = await settle(source, note);
+  const checkpoint = await settle(source, note, await readCheckpoint(source));
   await makeFolder(io, target.root);
   const lock = await io.lock(target.pathOf(LOCK_FILE), describeOwner());
   try {

@@ -109,12 +109,20 @@ export function shortWrite(written: number, length: number): Error {
   return Object.assign(error, { code: 'ENOSPC' });
 }
 
-/** Makes a file with these bytes alone. They are durable when this resolves, and its name once the folder is synced. */
-export async function writeNew(io: Io, path: string, bytes: Uint8Array): Promise<void> {
+/**
+ * Makes a file with these bytes alone, after zeros up to `position`. They are durable when this resolves, and its name
+ * once the folder is synced.
+ */
+export async function writeNew(
+  io: Io,
+  path: string,
+  bytes: Uint8Array,
+  position = 0,
+): Promise<void> {
   const file = await io.open(path, 'create');
   try {
     await file.truncate(0);
-    if (bytes.length > 0) await writeFully(file, bytes, 0);
+    if (bytes.length > 0) await writeFully(file, bytes, position);
     await syncFile(file);
   } finally {
     await file.close();

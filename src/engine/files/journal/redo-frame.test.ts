@@ -16,7 +16,7 @@ async function createFrame(limit?: number): Promise<{ frame: RedoFrame; files: S
   await io.mkdir('/copy');
   await io.mkdir('/copy/journal');
   const files = new StoreFiles(io, '/copy');
-  return { frame: await RedoFrame.create(files, limit), files };
+  return { frame: new RedoFrame(files, limit), files };
 }
 
 describe('the redo frame', () => {

@@ -4,7 +4,7 @@ import {
   FRAME_ALIGN_BYTES,
   type JournalWrite,
 } from '../../../format/journal-frame.ts';
-import { writeAndSync, writeNew } from '../disk/file-handles.ts';
+import { writeNew } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { type JournalPlace, SEGMENTS } from './journal.ts';
 
@@ -35,15 +35,9 @@ export class RedoFrame {
   readonly #writes: JournalWrite[] = [];
   #bytes = 0;
 
-  private constructor(files: StoreFiles, limit: number) {
+  constructor(files: StoreFiles, limit: number = REDO_BYTES_MAX) {
     this.#files = files;
     this.#limit = limit;
-  }
-
-  /** Discards what an earlier run left. */
-  static async create(files: StoreFiles, limit: number = REDO_BYTES_MAX): Promise<RedoFrame> {
-    await writeNew(files.io, files.pathOf(REDO_FILE), new Uint8Array());
-    return new RedoFrame(files, limit);
   }
 
   get empty(): boolean {
@@ -57,10 +51,10 @@ export class RedoFrame {
     this.#writes.push('data' in write ? { ...write, data: Buffer.from(write.data) } : write);
   }
 
-  /** The frame is whole and durable when this resolves. */
+  /** The frame is whole and durable when this resolves. It replaces what an earlier run left. */
   async finish(seq: number): Promise<void> {
     const bytes = encodeFrame(seq, this.#writes, this.#files.frameSalt);
     const path = this.#files.pathOf(REDO_FILE);
-    await writeAndSync(this.#files.io, path, { bytes, position: REDO_PLACE.position });
+    await writeNew(this.#files.io, path, bytes, REDO_PLACE.position);
   }
 }

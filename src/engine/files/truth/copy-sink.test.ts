@@ -16,7 +16,7 @@ async function openCopy(): Promise<StoreFiles> {
 describe('a sink', () => {
   it('writes straight only what lies beyond what counts', async () => {
     const files = await openCopy();
-    const redo = await RedoFrame.create(files);
+    const redo = new RedoFrame(files);
     const sink = new CopySink(files, redo, new Map([['turns/turns.log', 14]]));
     await sink.put('turns/turns.log', 20, BYTES);
     expect(redo.empty).toBe(true);
@@ -30,7 +30,7 @@ describe('a sink', () => {
 
   it('changes nothing at once in files that count as a whole', async () => {
     const files = await openCopy();
-    const redo = await RedoFrame.create(files);
+    const redo = new RedoFrame(files);
     const sink = new CopySink(files, redo);
     await sink.put('logs/a', 0, BYTES);
     await sink.replace('a.json', BYTES);
