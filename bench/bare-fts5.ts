@@ -1,7 +1,9 @@
 import { Database } from '../src/base/sqlite.ts';
+import { CACHE_KIB } from '../src/search/files/text-tables.ts';
 
 // What one would write without Quipu: a contentless FTS5 table beside a table of texts, and a query that is bounded in
-// the same way: the newest matches, of which the best are shown.
+// the same way: the newest matches, of which the best are shown. Its page cache is as large as Quipu's: with the default
+// of 16 MB the same few queries, asked again and again, read no file, and take half the time.
 
 const SHOWN = 20;
 const BATCH = 2048;
@@ -15,6 +17,7 @@ export class BareFts5 {
     this.#db = new Database(path);
     this.#db.pragma('journal_mode = WAL');
     this.#db.pragma('synchronous = NORMAL');
+    this.#db.pragma(`cache_size = -${CACHE_KIB}`);
     this.#db.exec(`CREATE VIRTUAL TABLE bare USING fts5(text, content = '', tokenize = 'unicode61');
       CREATE TABLE texts (id INTEGER PRIMARY KEY, words INTEGER NOT NULL, text TEXT NOT NULL);`);
   }

