@@ -1,10 +1,10 @@
 import type { Engine, Progress } from '../engine/engine.ts';
 import type { Collection, Upkeep } from '../engine/upkeep.ts';
 
-// What is erased must leave the search index, too, whoever asks for it: a verb of this process, a client, or another
+// An erased text must leave the search index, too, whoever asks for it: a verb of this process, a client, or another
 // process of this machine. All of them end at the engine, so the engine that they get tells the index.
 
-/** What an erasure does to the index. */
+/** The effect of an erasure on the index. */
 export interface Forgetting {
   /**
    * Called before anything is erased. If the process dies before `end` is called, the index is not trusted any more and

@@ -11,7 +11,7 @@ export interface ProgramIo {
   report(error: unknown, json: boolean): number;
 }
 
-/** What went wrong, and what to do. */
+/** Says what went wrong, and what to do. */
 export interface Told {
   readonly error: string;
   readonly suggestion: string;

@@ -1,6 +1,6 @@
 import { toAge, toTable, toTime } from './text.ts';
 
-// How output looks to people. A terminal gets colours, unless NO_COLOR is set, and ages. Everything else, such as a
+// Output for people. A terminal gets colours, unless NO_COLOR is set, and ages. Everything else, such as a
 // pipe or a file, gets plain text, and times that sort.
 
 /** Numbers of colours, as terminals know them. */

@@ -59,7 +59,7 @@ export interface Calling<Io> {
   readonly brief?: boolean;
 }
 
-// What a verb takes has the types of what its function is given: `--max-age <time>` gives `maxAge`, and the parser of
+// The arguments of a verb have the types of its function: `--max-age <time>` gives `maxAge`, and the parser of
 // the option says of which type.
 
 declare const GIVES: unique symbol;

@@ -248,7 +248,7 @@ async function isNextLook(signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** What stands behind an entry in the file. The end of the file is read, and as much before it as is needed. */
+/** Reads the lines behind an entry in the file. The end of the file is read, and as much before it as is needed. */
 async function entriesAfter(
   session: Session,
   last: string | undefined,

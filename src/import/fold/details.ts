@@ -1,7 +1,7 @@
 import { hashText } from '../../base/hash.ts';
 import type { SessionDetails, TurnHead } from '../source/source.ts';
 
-// What records and names of files say of a session is bounded here, before anything is made of it: the names of
+// Details of a session from records and names of files are bounded here, before they are used: the names of
 // contexts, their metadata and the ledger have limits, and one session must not keep the others out.
 
 /** A session is part of the key of its contexts. */

@@ -16,7 +16,7 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
-/** What a table of ours has by a name that a record gives: `constructor` and the like are in no table. */
+/** Looks up, in a table of ours, a name that a record gives: `constructor` and the like are in no table. */
 export function inTable<T>(
   table: Readonly<Record<string, T>>,
   name: string | undefined,

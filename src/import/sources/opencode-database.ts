@@ -187,7 +187,7 @@ function toToolPart(block: unknown): unknown {
   return { ...block, callID: block['id'], tool: block['name'] };
 }
 
-/** What cannot be read is kept as it is. */
+/** A value that cannot be read is kept as it is. */
 function fields(json: unknown): Record<string, unknown> {
   const value = parse(json);
   return isObject(value) ? value : { data: json instanceof Uint8Array ? toBase64(json) : json };

@@ -27,7 +27,7 @@ export function titleOf(text: string): Taken[] {
   return cut === '' ? [] : [{ do: 'details', details: { title: { text: cut, from: 'text' } } }];
 }
 
-/** How a source finds its files. */
+/** The way in which a source finds its files. */
 interface FilesOfSource {
   /** True for the files of a folder that hold sessions, by their names below it. */
   readonly wants: (name: string) => boolean;

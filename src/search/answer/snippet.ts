@@ -55,7 +55,7 @@ export interface Wanted {
   /** The first characters of every term. Parts that are none of them begin no term. */
   readonly beginnings: ReadonlySet<string>;
   readonly phrases: ReadonlyMap<string, readonly (readonly [phrase: Phrase, leaf: number])[]>;
-  /** What an ASCII text must have, in small letters, where a leaf is. Undefined: all of the text is looked at. */
+  /** For an ASCII text in small letters: one of these fits where a leaf is. Undefined: look at all of the text. */
   readonly hints: readonly RegExp[] | undefined;
 }
 
@@ -219,7 +219,7 @@ function bestWindow(places: readonly Place[], chars: number): readonly Place[] {
   let best: readonly [from: number, to: number] = [0, 0];
   let bestScore = 0;
   let from = 0;
-  /** How often each leaf is in the window. */
+  /** The count of each leaf in the window. */
   const counts = new Map<number, number>();
   const drop = (): void => {
     const { leaf = 0 } = places[from] ?? {};

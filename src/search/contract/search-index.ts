@@ -3,7 +3,7 @@ import type { TextMarks } from '../../engine/texts.ts';
 import type { Condition, Phrase, Term } from '../query/query.ts';
 import type { Facets } from './search.ts';
 
-// What an engine does for search: it stores tokens with their documents, and picks documents for a condition. Both
+// The work of an engine for search: it stores tokens with their documents, and picks documents for a condition. Both
 // engines rank with the same code (`rank`) over rows that they fetch in their own way.
 
 /** A document for the index. */
@@ -33,7 +33,7 @@ export interface IndexPage {
   readonly source: string;
   readonly changes: readonly IndexChange[];
   readonly marks: readonly (readonly [thread: string, mark: string | undefined])[];
-  /** How far the source is read behind this page, for others who wait. */
+  /** The progress of the source behind this page, for others who wait. */
   readonly progress: { readonly done: number; readonly total: number };
   /** False: more follows, and the index may store this page together with what follows. */
   readonly isLast: boolean;

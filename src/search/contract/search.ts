@@ -20,9 +20,9 @@ export interface SearchOptions {
   readonly facets?: boolean;
   /** The number of neighbours to load on each side of a hit. Default 0, at most 10. */
   readonly around?: number;
-  /** How long the call waits for the index to know everything committed before. Default 2,000 ms. */
+  /** The longest wait for the index to know everything that was committed before. Default 2,000 ms. */
   readonly waitMs?: number;
-  /** How long the query itself may take. Then the answer has what was found. Default 1,000 ms. */
+  /** The time for the query itself. The answer has the matches that were found by then. Default 1,000 ms. */
   readonly timeMs?: number;
   /** Told how far the index is while the call waits. */
   readonly progress?: Progress;
@@ -92,7 +92,7 @@ export interface Facets {
   readonly day: readonly FacetCount[];
 }
 
-/** How far the index is. */
+/** The progress of the index. */
 export interface IndexState {
   /** True when it knows everything that was committed before the call. */
   readonly upToDate: boolean;
@@ -120,9 +120,9 @@ export interface SearchAnswer {
   readonly index: IndexState;
 }
 
-/** How a store searches, for `openStore`. */
+/** The options of search, for `openStore`. */
 export interface SearchSettings {
-  /** What is text of a payload, by the type of turn, entry or event. */
+  /** Extractors of the text of a payload, by the type of turn, entry or event. */
   readonly extractors?: Readonly<Record<string, Extractor>>;
 }
 

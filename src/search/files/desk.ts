@@ -30,7 +30,7 @@ type ResultOf<Role extends keyof Desks, Name extends Methods<Role>> = Desks[Role
   ? Result
   : never;
 
-/** What the thread is sent, and what it answers. */
+/** The messages to the thread and back. */
 export interface DeskCall {
   readonly id: number;
   readonly method: string;

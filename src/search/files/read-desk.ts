@@ -26,7 +26,7 @@ const THREADS_MAX = 10_000;
 
 type NamedRow = Pick<Picked, 'id' | 'source' | 'thread' | 'ref' | 'depth'>;
 
-/** What every query needs, as it is until the writer commits. */
+/** The facts that every query needs. They hold until the writer commits. */
 interface Known {
   readonly version: unknown;
   readonly parts: readonly PartRow[];
@@ -165,7 +165,7 @@ export class ReadDesk {
     return { rows, ranked: 'all' };
   }
 
-  /** How common each leaf is among the newest documents. A single leaf has nothing to be compared with. */
+  /** Finds how common each leaf is among the newest documents. A single leaf has nothing to be compared with. */
   #weigh(
     parts: readonly PartRow[],
     { leaves, order }: PickRequest,

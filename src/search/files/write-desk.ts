@@ -132,7 +132,7 @@ export class WriteDesk {
     return this.#parts.some(({ dirty }) => dirty !== 0);
   }
 
-  /** What sealing and removals left free is cut off the file, where it is worth the time. */
+  /** Cuts free pages off the file, where there are enough of them. Sealing and removals leave them behind. */
   close(): void {
     try {
       this.#commit();
@@ -167,7 +167,7 @@ export class WriteDesk {
       return work();
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      // What memory knows may be of the transaction that failed.
+      // Facts in memory may be from the transaction that failed.
       this.#remember();
       throw error;
     }

@@ -172,7 +172,7 @@ export class Indexer {
       const isDone = await this.#hold(
         () => this.#urgent > 0,
         (held) => {
-          // It begins here: whoever comes now needs another one.
+          // The round begins here: whoever comes now needs another one.
           this.#next = undefined;
           round = this.#run(held);
           this.#round = round;

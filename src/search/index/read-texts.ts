@@ -2,7 +2,7 @@ import type { TextDocument, TextPage } from '../../engine/texts.ts';
 import { extract, toExtracted, type Extracted, type Extractor } from '../text/extract.ts';
 import type { IndexChange, IndexedText } from '../contract/search-index.ts';
 
-/** What is text of a document: by the extractor of its type, or by default. */
+/** Finds the text of a document: by the extractor of its type, or by default. */
 export type ReadText = (document: TextDocument) => Extracted;
 
 export function readTextsWith(extractors: Readonly<Record<string, Extractor>>): ReadText {

@@ -120,7 +120,7 @@ async function gather(sql: Sql, gathering: Gathering): Promise<Picks['ranked']> 
   return 'all';
 }
 
-/** How common each leaf is, and which candidates have it, where that makes a difference. */
+/** Finds how common each leaf is, and which candidates have it, where that makes a difference. */
 async function weigh(
   database: Database,
   { leaves, order, isLoose }: PickRequest,

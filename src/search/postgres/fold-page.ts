@@ -1,6 +1,6 @@
 import type { IndexChange, IndexedText } from '../contract/search-index.ts';
 
-/** What a list of changes, one after the other, comes to. To be carried out in this order. */
+/** The sum of a list of changes. Its fields are carried out in this order. */
 export interface FoldedPage {
   /** Threads whose documents all go, with their forks. */
   readonly cleared: readonly string[];

@@ -105,7 +105,7 @@ export class PostgresIndex implements KeptIndex {
       if (isDone) seenSeq = lease.seq;
       return isDone;
     } catch (error) {
-      // What this server believes to have told the index may be lost with the lease.
+      // Pages that this server wrote may be lost with the lease.
       this.#generation = undefined;
       throw error;
     } finally {
@@ -160,7 +160,7 @@ export class PostgresIndex implements KeptIndex {
     const threads = new Map<number, string>();
     for (const { row, key, score } of picked) {
       const one = named.get(row.id);
-      // It left the index in this moment.
+      // The document left the index in this moment.
       if (one === undefined) continue;
       threads.set(row.thread, `${one.source} ${one.thread}`);
       found.push({ ...one, key, score });

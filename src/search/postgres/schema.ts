@@ -70,7 +70,7 @@ export const SEARCH_TABLES: SchemaPart = {
   migrations: [{ version: 1, sql: FIRST }],
 };
 
-/** What a text is in these tables: PostgreSQL has no text with a NUL in it, and bytes sort alike everywhere. */
+/** The form of a text in these tables: PostgreSQL has no text with a NUL in it, and bytes sort alike everywhere. */
 export function toBytes(text: string): Buffer {
   return Buffer.from(text);
 }

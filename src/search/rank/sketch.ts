@@ -1,5 +1,5 @@
-// How often words occur in a document, small enough to be kept beside it: two bytes for each word that occurs more than
-// once. Ranking reads it for thousands of documents, none of whose texts it could read.
+// A sketch says how often words occur in a document: two bytes for each word that occurs more than once. It is small
+// enough to be kept beside the document. Ranking reads sketches of thousands of documents, whose texts it could not read.
 //
 // 12 bits of a hash of the token, then 4 bits: how often it occurs, less two, at most 15. The words that occur most
 // often are kept where there are too many. Two words with the same hash make a rank slightly wrong and nothing else.
@@ -40,7 +40,7 @@ export class Sketcher {
     this.#counts[slot] = (this.#counts[slot] ?? 0) + 1;
   }
 
-  /** How often the most common token occurs. */
+  /** Counts the most common token. */
   most(): number {
     let most = 0;
     for (const slot of this.#slots) most = Math.max(most, this.#counts[slot] ?? 0);
@@ -62,7 +62,7 @@ export class Sketcher {
     return sketch;
   }
 
-  /** Those that occur more than once. */
+  /** Returns the tokens that occur more than once. */
   #repeated(): { readonly hash: number; readonly count: number }[] {
     const found = [];
     for (const slot of this.#slots) {
@@ -88,7 +88,7 @@ export interface Sketch {
   readonly to: number;
 }
 
-/** How often a token occurs in a document that has it. */
+/** Counts a token in a document that has it. */
 export function countIn({ bytes, from, to }: Sketch, hash: number): number {
   for (let at = from; at < to; at += 2) {
     const entry = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);

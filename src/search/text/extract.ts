@@ -1,4 +1,4 @@
-// What is text of a payload. Strings of a value, whatever its shape, without the fields that name its shape and without
+// The text of a payload: strings of a value, whatever its shape, without the fields that name its shape and without
 // encoded bytes. Messages of chat models say their role, their model and the tools that they call.
 
 export interface Extracted {
@@ -8,7 +8,7 @@ export interface Extracted {
   readonly tools?: readonly string[];
 }
 
-/** What a caller may register for a type of turn, entry or event: the texts, or the texts with more. */
+/** A caller may register one for a type of turn, entry or event. It returns the texts, or the texts with more. */
 export type Extractor = (value: unknown) => string | readonly string[] | Extracted;
 
 /** More text of one document is not indexed. */

@@ -3,7 +3,7 @@ import type { TurnId } from '../../base/brand.ts';
 import type { ContextRow, TurnRow } from '../../engine/rows.ts';
 
 // The skeleton of a tree of turns: the turns that matter (the root, forks and heads) and how they hang on each other.
-// It costs a few record reads for each branch, however many turns lie between.
+// A skeleton costs a few record reads for each branch, however many turns lie between.
 
 const BREATH = 20;
 

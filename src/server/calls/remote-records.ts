@@ -43,7 +43,7 @@ interface Rule {
   readonly check: (text: string, place: Place) => unknown;
   /** The right that is needed in addition to the scope of a commit. */
   readonly needs?: Needed;
-  /** What a line of a log takes at most. Readers read hundreds of lines at once. */
+  /** The largest size of a line of a log. Readers read hundreds of lines at once. */
   readonly lineBytes?: number;
 }
 

@@ -59,7 +59,7 @@ export async function readMessages(
   };
 }
 
-/** What people hid or erased is not shown, and what others wrote into the context is no message. */
+/** Hidden and erased turns are not shown. A turn that another program appended is no message. */
 function isMessage({ type, tombstone, state }: Turn): boolean {
   return type === MESSAGE_TYPE && !tombstone && state === 'sealed';
 }

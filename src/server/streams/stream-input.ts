@@ -5,7 +5,7 @@ import type { NewFork, NewStream } from '../../stream/create-stream.ts';
 import type { ProducerMark } from '../../stream/decide-append.ts';
 import { checkStreamName } from '../../stream/stream-record.ts';
 
-// What the headers and the query of a request for a stream say. Everything here is pure.
+// The headers and the query of a request for a stream. Everything here is pure.
 
 /** A request with headers. */
 interface Headed {

@@ -163,7 +163,7 @@ export class BlobReader {
         const bytes = whole(part, hash);
         const at = next * PART_BYTES;
         const range = bytes.subarray(Math.max(0, start - at), Math.min(bytes.length, end - at));
-        // What is given counts, and not what the parts have: the size in the row may be damaged.
+        // The hash covers the bytes that are given, and not those of the parts: the size in the row may be damaged.
         hasher?.update(range);
         yield range;
         next += 1;

@@ -8,8 +8,8 @@ import type { TurnView } from '../../../context/turn.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { ContextRow } from '../../../engine/rows.ts';
 
-// What clients of cxdb say about a context stands in the payload of its first turn: field 30, with the client's tag (1),
-// a title (2), labels (3) and the provenance (10). Fields have numbers, or names where no type was published.
+// Clients of cxdb describe a context in the payload of its first turn: field 30, with the client's tag (1), a title (2),
+// labels (3) and the provenance (10). Fields have numbers, or names where no type was published.
 
 /** A first turn with a larger payload says nothing about its context. */
 const PAYLOAD_BYTES_MAX = 1024 * 1024;
@@ -178,7 +178,7 @@ function cut(value: unknown): string | undefined {
   return Buffer.from(value.slice(0, TEXT_CHARS_MAX)).toString();
 }
 
-/** What the context was given when it was made, where its first turn is silent. */
+/** The details that the context was made with, where its first turn is silent. */
 function withOwn({ meta }: ContextRow, facts: ContextFacts): ContextFacts {
   return {
     ...facts,

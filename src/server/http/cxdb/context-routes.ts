@@ -20,7 +20,7 @@ import { lenientCount, lenientFlag } from './face.ts';
 
 const SCAN_MAX = 20_000;
 const SCAN_MS_MAX = 5000;
-/** What first turns say is held until the answer is made. */
+/** The facts in first turns are held until the answer is made. */
 const SCAN_CHARS_MAX = 16 * 1024 * 1024;
 const STEP = 500;
 const LIMIT_MAX = 1000;

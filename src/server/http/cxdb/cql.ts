@@ -5,7 +5,7 @@ const CHARS_MAX = 4096;
 const DEPTH_MAX = 32;
 const COMPARISONS_MAX = 256;
 
-/** What a query may ask of a context. */
+/** The facts of a context that a query may ask for. */
 export interface CqlContext {
   readonly id: number;
   readonly tag?: string | undefined;

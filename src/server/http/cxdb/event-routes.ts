@@ -12,7 +12,7 @@ import { contextId } from '../exchange/schemas.ts';
 import { describeContexts } from './context-facts.ts';
 import type { ContextFacts } from './context-facts.ts';
 
-// What happens, told as cxdb tells it. Its page asks for the whole store; of a context alone it asks at another path.
+// Events in the form of cxdb. Its page asks for the whole store; of a context alone it asks at another path.
 // Nothing tells of connections: they are no sessions here.
 
 const answer = {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type QuipuError, exists, invalid } from '../../../base/errors.ts';
 import { checkInput } from '../exchange/http-error.ts';
 
-// What clients publish about their types, merged into one registry. The functions are pure.
+// The bundles that clients publish about their types are merged into one registry. The functions are pure.
 //
 // Invariants
 // - A type with a version means the same for ever: a bundle that says otherwise is refused as a whole.

@@ -28,9 +28,9 @@ interface Known {
 
 const NOTHING: Known = { version: 0, registry: NO_TYPES, bytes: 0 };
 
-/** What this process has read, by the version of the list. */
+/** The registry that this process has read, with the version of the list. */
 const known = new WeakMap<Engine, Known>();
-/** What it is reading: those who ask meanwhile wait for the same. */
+/** The read that is under way. Callers who ask meanwhile wait for it. */
 const reading = new WeakMap<Engine, { readonly version: number; readonly done: Promise<Known> }>();
 /** A large bundle takes a while to check and to merge. */
 const turns = new Turns();
