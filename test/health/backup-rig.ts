@@ -2,7 +2,7 @@ import type { Io } from '../../src/engine/io.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { BackupReport } from '../../src/engine/upkeep.ts';
 import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
-import { createFiles } from '../../src/engine/files/create-files.ts';
+import { createFiles } from '../../src/engine/files/core/create-files.ts';
 import { FilesEngine } from '../../src/engine/files/files-engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { openWriter } from '../../src/engine/files/open-writer.ts';

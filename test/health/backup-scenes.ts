@@ -7,6 +7,7 @@ import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { FaultIo } from '../../src/testing/disk/fault-io.ts';
 import { type FaultPlan, planFaults } from '../../src/testing/disk/fault-plan.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
+import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
 import { CHECK_TIME } from '../crash/oracle.ts';
 import {
   createContext,
@@ -30,17 +31,24 @@ interface Scene {
 }
 
 /** A closed store with logs, documents and patches; `earlier`: with a backup some commits ago. */
-async function makeScene({ seed, earlier }: Case): Promise<Scene> {
+async function makeScene({ seed, earlier, large = false }: Case): Promise<Scene> {
   const disk = new MemoryIo();
   const life = await Life.start(disk, seed);
   await life.commit(12);
   if (earlier) await backupStore(life.writer, COPY);
   const before = earlier ? life.text : undefined;
   await life.commit(12);
+  if (large) await life.engine.putBlob({ chunks: largeBlob() });
   await life.engine.close();
   const last = disk.copy();
   await openStreaming(last);
   return { disk, before, after: await readCopy(last.copy(), STORE) };
+}
+
+/** Goes to a pack of its own. */
+async function* largeBlob(): AsyncGenerator<Uint8Array> {
+  const random = new SeededRandom(1);
+  yield Uint8Array.from({ length: 300_000 }, () => random.below(256));
 }
 
 /** Opens the store and a turn in it, which is still open when it is backed up. */
@@ -56,12 +64,15 @@ export interface Case {
   readonly name: string;
   readonly seed: number;
   readonly earlier: boolean;
+  /** True when the store has a pack that the earlier backup does not know. */
+  readonly large?: boolean;
   readonly redoBytes?: number;
 }
 
 export const CASES: readonly Case[] = [
   { name: 'the first backup', seed: 1, earlier: false },
   { name: 'a backup over an earlier one', seed: 2, earlier: true },
+  { name: 'a backup over an earlier one, with a new pack', seed: 4, earlier: true, large: true },
   { name: 'a change too large for one frame', seed: 3, earlier: true, redoBytes: 200 },
 ];
 

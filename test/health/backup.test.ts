@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
@@ -95,11 +96,44 @@ describe('backup', () => {
     }
   });
 
+  it('keeps a folder in use while it gets packs that are larger than the frame', async () => {
+    const io = new MemoryIo();
+    const { writer, engine } = await openLive(io, () => 0);
+    await backupStore(writer, COPY);
+    const large = randomBytes(1_000_000);
+    const { hash } = await engine.putBlob({
+      chunks: (async function* () {
+        yield large;
+      })(),
+    });
+    const inUse: boolean[] = [];
+    const look = (): void => void inUse.push(io.contentOf(`${COPY}/FORMAT`) !== undefined);
+    await backupStore(writer, COPY, { progress: look, redoBytes: 100_000 });
+    expect(new Set(inUse)).toEqual(new Set([true]));
+    await engine.close();
+    const copy = await openCopy(io);
+    expect(Buffer.compare((await copy.getBlob(hash))!, large)).toBe(0);
+    await copy.close();
+  });
+
+  it('takes a folder in which a run that could not begin has left its locks', async () => {
+    const io = new MemoryIo();
+    const { writer, engine } = await openLive(io, () => 0);
+    for (const folder of [COPY, `${COPY}/journal`]) {
+      await io.mkdir(folder);
+      await (await io.open(`${folder}/lock.db`, 'create')).close();
+    }
+    expect((await backupStore(writer, COPY)).files).toBeGreaterThan(0);
+    await engine.close();
+  });
+
   it('refuses the store itself, other folders and backups of other stores', async () => {
     const io = new MemoryIo();
     const life = await Life.start(io, 5);
     await io.mkdir('/disk/other');
     await (await io.open('/disk/other/letter.txt', 'create')).close();
+    for (const folder of ['/disk/diary', '/disk/diary/journal']) await io.mkdir(folder);
+    await (await io.open('/disk/diary/journal/monday.txt', 'create')).close();
     const other = await openLive(io, () => 0, { path: '/disk/second', id: 'another' });
     await backupStore(other.writer, '/disk/taken');
     const before = io.paths();
@@ -109,6 +143,7 @@ describe('backup', () => {
       '/disk/store/new',
       '/disk',
       '/disk/other',
+      '/disk/diary',
       '/disk/second',
       '/disk/taken',
       '/disk/other/letter.txt',

@@ -6,7 +6,7 @@ import type { Engine } from '../engine.ts';
 import type { Io } from '../io.ts';
 import { NOTE_FILE } from './backup/backup-note.ts';
 import { UNFINISHED_FILE } from './backup/restore-store.ts';
-import { createFiles } from './create-files.ts';
+import { createFiles } from './core/create-files.ts';
 import { SyncFailure, closeAll, syncFolder } from './disk/file-handles.ts';
 import { corrupt, toQuipuError } from './disk/io-error.ts';
 import { nodeIo } from './disk/node-io.ts';
@@ -124,6 +124,7 @@ async function findStore(files: StoreFiles): Promise<'store' | 'missing' | 'empt
     LOCK_FILE,
     OWNER_FILE,
     `${FORMAT_FILE}.new`,
+    `${FORMAT_FILE}~new`,
   ]);
   if (!names.every((name) => ours.has(name) || name.startsWith(`${LOCK_FILE}-`))) {
     throw invalid(

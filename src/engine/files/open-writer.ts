@@ -1,5 +1,4 @@
 import { NOTHING_COLLECTED } from '../../format/collected-map.ts';
-import { frameSaltOf } from '../../format/format-file.ts';
 import { MARK_BYTES, decodeMark } from '../../format/journal-frame.ts';
 import type { IoFile, IoLock } from '../io.ts';
 import { Writer } from './commit/writer.ts';
@@ -13,7 +12,7 @@ import {
   startOf,
 } from './core/replay.ts';
 import { assertKinds, fileLengths, replayWrite } from './core/truths.ts';
-import { makeMissing } from './create-files.ts';
+import { makeMissing } from './core/create-files.ts';
 import { closeAll } from './disk/file-handles.ts';
 import { corrupt, ifRoom, unlessCorrupt } from './disk/io-error.ts';
 import type { StoreFiles } from './disk/store-files.ts';
@@ -55,7 +54,6 @@ export interface OpenWriterOptions {
 export async function openWriter(options: OpenWriterOptions): Promise<Writer> {
   const { files, shelves, cacheBytes, durability } = options;
   files.format = await readFormat(files);
-  files.frameSalt = frameSaltOf(files.format.store);
   await makeMissing(files);
   const opening = await replay(files);
   const { before, replayed } = opening;

@@ -1,8 +1,11 @@
-import { relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
-import type { IoLock } from '../../io.ts';
-import { FOLDERS, fileLengths } from '../core/truths.ts';
-import { syncFolder } from '../disk/file-handles.ts';
+import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
+import type { FormatFile } from '../../../format/format-file.ts';
+import { layOut, writeFormat } from '../core/create-files.ts';
+import { cutToTails, replayJournal } from '../core/replay.ts';
+import { fileLengths } from '../core/truths.ts';
+import { closeAll, syncFolder } from '../disk/file-handles.ts';
 import { makeFolder } from '../disk/folders.ts';
 import { LOCK_FILE } from '../disk/owner-lock.ts';
 import { OWNER_FILE, describeOwner } from '../disk/owner-note.ts';
@@ -10,81 +13,99 @@ import { StoreFiles } from '../disk/store-files.ts';
 import { INDEX_FILE } from '../index/store-index.ts';
 import {
   type Checkpoint,
+  type CheckpointBody,
   FORMAT_FILE,
   readCheckpoint,
   readFormat,
+  writeCheckpoint,
 } from '../journal/checkpoint-file.ts';
-import { listPacks, packFile, packSize } from '../packs/pack-file.ts';
-import type { CopiedPack, Visible } from '../truth/copy.ts';
+import { JOURNAL_FOLDER, SEGMENTS } from '../journal/journal.ts';
+import { REDO_PLACE, type RedoFrame } from '../journal/redo-frame.ts';
+import { ERASED_FILE } from '../packs/erased-blobs.ts';
+import { packNumber } from '../packs/pack-file.ts';
+import type { CopiedPack, CopySink, Visible } from '../truth/copy.ts';
 import {
   type BackupNote,
   type BackupState,
+  type CopiedState,
   NOTE_FILE,
   readNote,
   sameTails,
-  settle,
   writeNote,
 } from './backup-note.ts';
 
-// The folder of a backup, which is checked before anything in it is touched.
+// The folder of a backup, from the look at it before anything is touched to the steps that make a new state count.
 
 /** Names left by a run that ended before it had written anything. Such a folder counts as empty. */
-const TRACES = new Set([LOCK_FILE, OWNER_FILE, `${NOTE_FILE}.new`]);
+const TRACES = new Set([LOCK_FILE, OWNER_FILE, `${NOTE_FILE}.new`, `${NOTE_FILE}~new`]);
 
-/** True for a folder in which nothing was stored yet. */
-export function isAsGoodAsEmpty(names: readonly string[]): boolean {
-  return names.every((name) => TRACES.has(name) || name.startsWith(`${LOCK_FILE}-`));
+/** True for a folder in which nothing was stored yet. Its owner keeps the second lock in the folder of the journal. */
+export async function isAsGoodAsEmpty({ io, root }: StoreFiles): Promise<boolean> {
+  const isTrace = (name: string): boolean => TRACES.has(name) || name.startsWith(`${LOCK_FILE}-`);
+  const others = (await io.list(root)).filter((name) => !isTrace(name));
+  if (others.length === 0) return true;
+  const journal = join(root, JOURNAL_FOLDER);
+  if (others.length > 1 || (await io.stat(journal))?.kind !== 'folder') return false;
+  return (await io.list(journal)).every(isTrace);
 }
 
 export interface BackupFolder {
   readonly files: StoreFiles;
-  readonly lock: IoLock;
-  note: BackupNote;
+  readonly format: FormatFile;
   /** The certain content of the folder. Undefined when everything except closed packs must be copied. */
-  readonly base: { readonly state: BackupState; readonly checkpoint: Checkpoint } | undefined;
+  base: { readonly state: BackupState; readonly checkpoint: Checkpoint } | undefined;
+  /** The closed packs that are whole and durable here. */
+  readonly packs: CopiedPack[];
+  /** The records of the erasure log in the store. Nothing is erased while a backup runs. */
+  readonly erased: number;
+  /** The records of the erasure log that everything in the folder has followed. */
+  readonly followed: number;
 }
 
-export async function openBackupFolder(store: StoreFiles, path: string): Promise<BackupFolder> {
-  const { io } = store;
+/** Runs `work` with the folder of a backup, which is checked and locked, and left as it was when it is not one. */
+export async function withBackupFolder<T>(
+  store: StoreFiles,
+  path: string,
+  work: (folder: BackupFolder) => Promise<T>,
+): Promise<T> {
   assertApart('backup', store.root, path);
-  const id = (await readFormat(store)).store;
-  const files = new StoreFiles(io, path);
+  const format = await readFormat(store);
+  const files = new StoreFiles(store.io, path);
   // A copy has the id of its store, and so its salt.
-  files.format = store.format;
-  files.frameSalt = store.frameSalt;
-  const found = await findBackup(files, id);
-  if (found === undefined) await makeFolder(io, path);
-  const lock = await io.lock(files.pathOf(LOCK_FILE), describeOwner());
-  try {
-    const note = found ?? { store: id, copied: [], copiedErased: 0 };
+  files.format = format;
+  const note = await findBackup(files, format.store);
+  if (note === undefined) await makeFolder(store.io, path);
+  return withLock(files, async () => {
     await removeIndex(files);
-    const base = await findBase(files, note);
-    return { files, lock, note, base };
-  } catch (error) {
-    await files.close();
-    await lock.release();
-    throw error;
-  }
+    const base = note && (await findBase(files, note));
+    const copied = note?.copied ?? [];
+    const packs = [...(base?.state.packs ?? []), ...copied];
+    const erased = Math.floor((await store.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
+    const copiedErased = copied.length > 0 ? note?.copiedErased : undefined;
+    const followed = Math.min(erased, base?.state.erased ?? erased, copiedErased ?? erased);
+    return work({ files, format, base, packs, erased, followed });
+  });
 }
 
-export async function closeBackupFolder({ files, lock }: BackupFolder): Promise<void> {
+/** Owns the folder of `files` while `work` runs, and closes the files in the end. */
+export async function withLock<T>(files: StoreFiles, work: () => Promise<T>): Promise<T> {
+  const lock = await files.io.lock(files.pathOf(LOCK_FILE), describeOwner());
   try {
-    await files.close();
+    return await work();
   } finally {
-    await lock.release();
+    await closeAll([() => files.close(), () => lock.release()]);
   }
 }
 
-/** The closed packs in the folder, and how many records of the erasure log all of them have followed. */
-export function knownPacks({ base, note }: BackupFolder): {
-  readonly packs: readonly CopiedPack[];
-  /** Undefined when no pack is known. */
-  readonly erased: number | undefined;
-} {
-  const packs = [...(base?.state.packs ?? []), ...note.copied];
-  const followed = [base?.state.erased, note.copied.length > 0 ? note.copiedErased : undefined];
-  const known = followed.filter((count) => count !== undefined);
-  return { packs, erased: known.length === 0 ? undefined : Math.min(...known) };
+/** Notes that a pack is whole and durable here, so that a run after an interruption does not begin with it again. */
+export async function notePack(folder: BackupFolder, pack: CopiedPack): Promise<void> {
+  folder.packs.push(pack);
+  await writeNote(folder.files, noteOf(folder));
+}
+
+function noteOf({ format, base, packs, followed }: BackupFolder): BackupNote {
+  const whole = base && { whole: base.state };
+  return { store: format.store, ...whole, copied: packs, copiedErased: followed };
 }
 
 /**
@@ -92,38 +113,113 @@ export function knownPacks({ base, note }: BackupFolder): {
  * change. Closed packs stay known for the next run, should this one not finish.
  */
 export async function makeUnfinished(folder: BackupFolder): Promise<void> {
-  const { files } = folder;
-  const { packs, erased = 0 } = knownPacks(folder);
-  folder.note = { store: folder.note.store, copied: packs, copiedErased: erased };
-  await writeNote(files, folder.note);
+  const { files, format } = folder;
+  await writeNote(files, noteOf(folder));
   await files.io.remove(files.pathOf(FORMAT_FILE));
   await syncFolder(files.io, files.root);
-  for (const name of FOLDERS) await files.io.mkdir(files.pathOf(name));
+  await layOut(files, format, 'safe');
 }
 
 /** The length of each file that the state in the folder covers. */
-export async function visibleLengths({ files, base }: BackupFolder): Promise<Visible> {
-  if (base === undefined) return new Map();
-  const { tails } = base.checkpoint.body;
-  const visible = fileLengths(tails);
-  const closed = new Map(base.state.packs.map(({ number, length }) => [number, length]));
-  for (const number of await listPacks(files)) {
-    const open = tails.packs.find((pack) => pack.number === number);
-    // Only a folder that was written to has packs that its last backup did not know.
-    const foreign = number >= base.state.tails.nextPack && number < tails.nextPack;
-    const size = foreign ? await packSize(files, number) : 0;
-    visible.set(packFile(number), open?.length ?? closed.get(number) ?? size);
+export function visibleLengths({ tails }: CheckpointBody): Visible {
+  const lengths = fileLengths(tails);
+  const open = new Map(tails.packs.map(({ number, length }) => [number, length]));
+  return {
+    get(path) {
+      const pack = packNumber(path);
+      if (pack === undefined) return lengths.get(path);
+      // Nothing in a pack that was begun after this state counts.
+      return pack < tails.nextPack ? open.get(pack) : 0;
+    },
+  };
+}
+
+/**
+ * Makes the copied state count. A whole folder comes to it with one checkpoint, which points at the frame. A folder
+ * that was not in use becomes a store at the end.
+ */
+export async function finishFolder(
+  folder: BackupFolder,
+  state: CopiedState,
+  how: { into: CopySink; redo: RedoFrame | undefined } & Pick<CheckpointBody, 'ages'>,
+): Promise<void> {
+  const { files, format, base } = folder;
+  const { into, redo, ages } = how;
+  const { store } = format;
+  const { tails } = state;
+  const before = base?.checkpoint ?? { generation: 1, seq: state.frame };
+  const isSame =
+    base !== undefined && redo?.empty === true && sameTails(tails, base.checkpoint.body.tails);
+  // The copy has its own frames. Their numbers continue from its last frame.
+  const seq = before.seq + (isSame || redo === undefined ? 0 : 1);
+  const whole = { ...state, seq };
+  if (!isSame) {
+    await into.sync();
+    await redo?.finish(seq);
+    const note = { ...noteOf(folder), next: whole };
+    await writeNote(files, note);
+    const now = { tails, ages, scrub: false, clean: false } as const;
+    const body = { ...now, durability: 'safe', journal: REDO_PLACE } as const;
+    const checkpoint = { generation: before.generation + 1, seq: before.seq, body };
+    await writeCheckpoint(files, checkpoint);
+    await settle(files, note, checkpoint);
+    await cutToTails(files, fileLengths(tails));
   }
-  return visible;
+  // Frames of an earlier state are not needed, and could hold data that was erased since.
+  await cutToTails(files, new Map(SEGMENTS.map((name) => [name, 0])));
+  if (base === undefined) await writeFormat(files, format);
+  await writeNote(files, { store, whole, copied: [], copiedErased: 0 });
+}
+
+/** The journal place where a cleanly closed store continues: away from the frame of the next backup. */
+const JOURNAL_START = { segment: 0, position: 0 } as const;
+
+/**
+ * Brings a store that is not open to a clean end: frames are applied and made durable, and the checkpoint says that
+ * the journal is not needed. A store that was closed cleanly is left as it is. `before` is durable.
+ */
+export async function settle(
+  files: StoreFiles,
+  note: BackupNote,
+  before: Checkpoint,
+): Promise<Checkpoint> {
+  const { any, seq, tails, erased } = await replayJournal(files, before);
+  const { segment, position } = before.body.journal;
+  if (!any && segment === JOURNAL_START.segment && position === JOURNAL_START.position) {
+    return before;
+  }
+  if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(tails));
+  await files.syncAll();
+  // The frame of a backup changes data before the tails. The tails in its checkpoint are right.
+  const given = note.next !== undefined && sameTails(before.body.tails, note.next.tails);
+  const { generation, body } = before;
+  const scrub = body.scrub || erased;
+  const now = { tails: given ? body.tails : tails, ages: body.ages, scrub };
+  return closeCleanly(files, generation + 1, seq, now);
+}
+
+/** Writes a checkpoint that is clean, and says that the journal is empty. */
+export async function closeCleanly(
+  files: StoreFiles,
+  generation: number,
+  seq: number,
+  now: Pick<CheckpointBody, 'tails' | 'ages' | 'scrub'>,
+): Promise<Checkpoint> {
+  const body = { ...now, clean: true, durability: 'safe', journal: JOURNAL_START } as const;
+  const checkpoint = { generation, seq, body };
+  await writeCheckpoint(files, checkpoint);
+  return checkpoint;
 }
 
 async function findBase(files: StoreFiles, note: BackupNote): Promise<BackupFolder['base']> {
-  if ((await files.size(FORMAT_FILE)) === 0) return undefined;
   const known = note.whole ?? note.next;
-  if (known === undefined) return undefined;
+  if (known === undefined || (await files.size(FORMAT_FILE)) === 0) return undefined;
   const checkpoint = await settle(files, note, await readCheckpoint(files));
+  const { tails } = checkpoint.body;
+  // A run that was interrupted may have left bytes beyond, and nobody knows whether they are durable.
+  await cutToTails(files, fileLengths(tails));
   const { next } = note;
-  const arrived = next !== undefined && sameTails(next.tails, checkpoint.body.tails);
+  const arrived = next !== undefined && sameTails(next.tails, tails);
   return { state: arrived ? next : known, checkpoint };
 }
 
@@ -133,9 +229,8 @@ async function findBackup(files: StoreFiles, id: string): Promise<BackupNote | u
   const stat = await io.stat(root);
   if (stat === undefined) return undefined;
   if (stat.kind !== 'folder') throw invalid('backup', `must go to a folder, and ${root} is a file`);
-  const names = await io.list(root);
-  if (isAsGoodAsEmpty(names)) return undefined;
-  const note = names.includes(NOTE_FILE) ? await readNote(files) : undefined;
+  if (await isAsGoodAsEmpty(files)) return undefined;
+  const note = await readNote(files);
   if (note === undefined) {
     throw invalid(
       'backup',

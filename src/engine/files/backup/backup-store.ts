@@ -7,14 +7,13 @@ import { SyncFailure } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
 import {
   type BackupFolder,
-  closeBackupFolder,
+  finishFolder,
   makeUnfinished,
-  openBackupFolder,
   visibleLengths,
+  withBackupFolder,
 } from './backup-folder.ts';
 import { copyStore } from './copy-store.ts';
 import { CopySink } from '../truth/copy.ts';
-import { finishAtOnce, finishNew } from './finish-backup.ts';
 import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
 import { noteBackup } from './last-backup.ts';
 
@@ -44,13 +43,9 @@ export async function backupStore(
     // Copied damage would replace data that an earlier backup has intact.
     if (place !== undefined) throw cannotCopy(corrupt(place.file, place.offset, place.what));
     try {
-      const folder = await openBackupFolder(writer.core.files, path);
-      let report: BackupReport;
-      try {
-        report = await backUp(writer, folder, options);
-      } finally {
-        await closeBackupFolder(folder);
-      }
+      const report = await withBackupFolder(writer.core.files, path, (folder) =>
+        backUp(writer, folder, options),
+      );
       await options.also?.();
       await noteBackup(writer.core.files, Date.now());
       return report;
@@ -65,32 +60,22 @@ async function backUp(
   folder: BackupFolder,
   { progress, redoBytes }: BackupOptions,
 ): Promise<BackupReport> {
-  const { base } = folder;
-  if (base !== undefined) {
-    const redo = new RedoFrame(folder.files, redoBytes);
-    try {
-      const into = new CopySink(folder.files, redo, await visibleLengths(folder));
-      const { state, report } = await copyIntact({ writer, folder, into, progress });
-      await finishAtOnce(writer, folder, { base, sink: into, redo, state });
-      return report;
-    } catch (error) {
-      if (!(error instanceof RedoFull)) throw error;
-    }
-  }
-  await makeUnfinished(folder);
-  const into = new CopySink(folder.files);
-  const { state, report } = await copyIntact({ writer, folder, into, progress });
-  await finishNew(writer, folder, { sink: into, state });
-  return report;
-}
-
-/** The damage is in the store: the folder was checked before. */
-async function copyIntact(run: Parameters<typeof copyStore>[0]): ReturnType<typeof copyStore> {
+  const { files, base } = folder;
+  const redo = base && new RedoFrame(files, redoBytes);
+  const into = new CopySink(files, redo, base && visibleLengths(base.checkpoint.body));
+  if (base === undefined) await makeUnfinished(folder);
+  let copied: Awaited<ReturnType<typeof copyStore>>;
   try {
-    return await copyStore(run);
+    copied = await copyStore({ writer, folder, into, progress });
   } catch (error) {
-    throw isQuipuError(error, 'CORRUPT') ? cannotCopy(error) : error;
+    // The damage is in the store: the folder was checked before.
+    if (isQuipuError(error, 'CORRUPT')) throw cannotCopy(error);
+    if (!(error instanceof RedoFull)) throw error;
+    folder.base = undefined;
+    return backUp(writer, folder, { progress });
   }
+  await finishFolder(folder, copied.state, { into, redo, ages: writer.ages });
+  return copied.report;
 }
 
 function cannotCopy(error: QuipuError<'CORRUPT'>): QuipuError<'CORRUPT'> {

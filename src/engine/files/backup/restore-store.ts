@@ -2,16 +2,13 @@ import { resolve } from 'node:path';
 import { QuipuError, invalid, isQuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
-import { frameSaltOf } from '../../../format/format-file.ts';
-import type { Io, IoLock } from '../../io.ts';
+import type { Io } from '../../io.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
-import { FOLDERS, TRUTHS } from '../core/truths.ts';
+import { layOut, writeFormat } from '../core/create-files.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
 import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import { makeFolder } from '../disk/folders.ts';
-import { LOCK_FILE } from '../disk/owner-lock.ts';
-import { describeOwner } from '../disk/owner-note.ts';
 import { StoreFiles } from '../disk/store-files.ts';
 import {
   type Checkpoint,
@@ -24,19 +21,11 @@ import { listLogs } from '../logs/logs.ts';
 import { OPEN_FOLDER } from '../open-turns/open-turn-file.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import { packFile } from '../packs/pack-file.ts';
-import { type CopyJob, CopySink, newCopied } from '../truth/copy.ts';
-import { can } from '../truth/truth.ts';
+import { type CopyRun, CopySink, newCopied } from '../truth/copy.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
-import { assertApart, isAsGoodAsEmpty } from './backup-folder.ts';
-import {
-  type BackupNote,
-  NOTE_FILE,
-  readNote,
-  replaceFile,
-  sameTails,
-  settle,
-} from './backup-note.ts';
-import { makeStore } from './finish-backup.ts';
+import { assertApart, closeCleanly, isAsGoodAsEmpty, settle, withLock } from './backup-folder.ts';
+import { type BackupNote, NOTE_FILE, readNote, sameTails } from './backup-note.ts';
+import { copyAll } from './copy-store.ts';
 
 // A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
 // refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.
@@ -58,17 +47,9 @@ export async function restoreStore(
     assertApart('store', source.root, target.root);
     await assertBackup(source);
     source.format = await readFormat(source);
-    target.format = source.format;
-    source.frameSalt = frameSaltOf(source.format.store);
-    target.frameSalt = source.frameSalt;
     await assertEmpty(target);
-    const reading = await tryLock(source);
-    try {
-      return await restore(source, target, progress);
-    } finally {
-      await source.close();
-      await reading?.release();
-    }
+    // Nobody may change the backup meanwhile.
+    return await withLock(source, () => restore(source, target, progress));
   } catch (error) {
     const failure = toQuipuError(error instanceof SyncFailure ? error.cause : error, target.root);
     if (!isQuipuError(failure, 'CORRUPT')) throw failure;
@@ -83,49 +64,43 @@ async function restore(
   target: StoreFiles,
   progress: Progress | undefined,
 ): Promise<BackupReport> {
-  const { io } = target;
   const note = await readNote(source);
   if (note === undefined) throw corrupt(NOTE_FILE, 0, 'the file is damaged');
   const checkpoint = await settle(source, note, await readCheckpoint(source));
-  await makeFolder(io, target.root);
-  const lock = await io.lock(target.pathOf(LOCK_FILE), describeOwner());
-  try {
-    await replaceFile(target, UNFINISHED_FILE, encodeUtf8(MARKER_TEXT));
-    for (const folder of FOLDERS) await io.mkdir(target.pathOf(folder));
+  await assertComplete(source, note, checkpoint);
+  const format = await readFormat(source);
+  await makeFolder(target.io, target.root);
+  return withLock(target, async () => {
+    await target.replace(UNFINISHED_FILE, [encodeUtf8(MARKER_TEXT)]);
+    await layOut(target, format, 'safe');
     const into = new CopySink(target);
-    await assertComplete(source, note, checkpoint);
-    await copyAll({ from: source, into, progress }, checkpoint);
+    await copyAll(await runOf(source, into, progress), 'noted', checkpoint.body.tails);
     await into.sync();
     const { tails, ages } = checkpoint.body;
-    await makeStore(target, await readFormat(source), { seq: checkpoint.seq, tails, ages });
-    await io.remove(target.pathOf(UNFINISHED_FILE));
+    await closeCleanly(target, 2, checkpoint.seq, { tails, ages, scrub: false });
+    await writeFormat(target, format);
+    await target.io.remove(target.pathOf(UNFINISHED_FILE));
     return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes: 0 };
-  } finally {
-    await target.close();
-    await lock.release();
-  }
+  });
 }
 
-async function copyAll(
-  { from, into, progress }: Pick<CopyJob, 'from' | 'into' | 'progress'>,
-  { body }: Checkpoint,
-): Promise<void> {
+async function runOf(
+  from: StoreFiles,
+  into: CopySink,
+  progress: Progress | undefined,
+): Promise<CopyRun> {
   const names = await from.io.list(from.pathOf(OPEN_FOLDER));
-  const job: CopyJob = {
+  return {
     from,
     into,
     progress,
-    phase: 'noted',
-    tails: body.tails,
     copied: newCopied(),
     trusted: false,
-    knownHeads: 0,
     openTurns: new Set(names.map(Number)),
     between: (work) => work(),
     hasLog: async () => true,
     onClosed: async () => undefined,
   };
-  for (const { copy } of TRUTHS) if (can(copy)) await copy(job);
 }
 
 /** Counts files that nothing else names, unless the backup was written to since. */
@@ -171,22 +146,11 @@ async function assertBackup(files: StoreFiles): Promise<void> {
   if (!names.includes(FORMAT_FILE)) {
     throw invalid('backup', `must be whole, and the one at ${root} did not finish; run it again`);
   }
-  await readFormat(files);
 }
 
-async function assertEmpty({ io, root }: StoreFiles): Promise<void> {
+async function assertEmpty(files: StoreFiles): Promise<void> {
+  const { io, root } = files;
   const stat = await io.stat(root);
-  if (stat === undefined) return;
-  if (stat.kind === 'folder' && isAsGoodAsEmpty(await io.list(root))) return;
+  if (stat === undefined || (stat.kind === 'folder' && (await isAsGoodAsEmpty(files)))) return;
   throw invalid('store', `must be restored to a new or empty folder, and ${root} is not empty`);
-}
-
-/** The lock keeps others from changing the backup meanwhile. A read-only medium cannot be changed or locked. */
-async function tryLock(files: StoreFiles): Promise<IoLock | undefined> {
-  try {
-    return await files.io.lock(files.pathOf(LOCK_FILE), describeOwner());
-  } catch (error) {
-    if (isQuipuError(error, 'LOCKED')) throw error;
-    return undefined;
-  }
 }

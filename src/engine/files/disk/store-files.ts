@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { FormatFile } from '../../../format/format-file.ts';
+import { type FormatFile, frameSaltOf } from '../../../format/format-file.ts';
 import { HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Io, IoFile } from '../../io.ts';
@@ -28,10 +28,9 @@ const WAITING_HEADS = 1024;
 export class StoreFiles {
   readonly io: Io;
   readonly root: string;
-  /** The content of FORMAT. Known once FORMAT has been read. */
-  format: FormatFile | undefined;
   /** The salt of the journal in this folder. Known with `format`. */
   frameSalt = 0;
+  #format: FormatFile | undefined;
   readonly #handles: FileHandles;
   readonly #dirty = new Set<string>();
   readonly #dirtyFolders = new Set<string>();
@@ -48,6 +47,16 @@ export class StoreFiles {
     this.root = root;
     const mustSync = (name: string): boolean => this.#dirty.has(name);
     this.#handles = new FileHandles({ open: (name, mode) => this.#open(name, mode), mustSync });
+  }
+
+  /** The content of FORMAT. Known once FORMAT has been read. */
+  get format(): FormatFile | undefined {
+    return this.#format;
+  }
+
+  set format(format: FormatFile) {
+    this.#format = format;
+    this.frameSalt = frameSaltOf(format.store);
   }
 
   /** True while durable writes have not reached their files yet. */
@@ -253,7 +262,10 @@ export class StoreFiles {
   }
 
   /** Replaces a file without the journal. It has its old content or all of the new one, whenever the power fails. */
-  async replace(name: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  async replace(
+    name: string,
+    pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  ): Promise<void> {
     try {
       await this.#replace(name, async (file) => {
         let at = 0;
@@ -264,6 +276,8 @@ export class StoreFiles {
         await syncFile(file);
       });
       await syncFolder(this.io, this.pathOf(folderOf(name)));
+      // Nothing is left to sync, and others may remove a note by its name.
+      this.#dirty.delete(name);
     } catch (error) {
       throw toQuipuError(error, this.pathOf(name));
     }

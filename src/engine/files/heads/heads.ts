@@ -107,7 +107,7 @@ function checkRemovals({ index, damage, tails }: Rebuild): void {
 /** Copies every slot that the copy lacks. */
 async function copyHeads(job: CopyJob): Promise<void> {
   if (job.phase !== 'noted') return;
-  const { from, into, progress, knownHeads } = job;
+  const { from, into, progress, trusted } = job;
   const next = job.tails.nextContext;
   for (let at = 0; at < next; at += PIECE_SLOTS) {
     const count = Math.min(PIECE_SLOTS, next - at);
@@ -116,8 +116,7 @@ async function copyHeads(job: CopyJob): Promise<void> {
     if (ours.length < length) {
       throw corrupt(HEADS_FILE, offset + ours.length, 'the file is too short');
     }
-    const known = Math.max(0, Math.min(count, knownHeads - at)) * HEAD_RECORD_BYTES;
-    const theirs = Buffer.from(await into.files.read(HEADS_FILE, offset, known));
+    const theirs = Buffer.from(await into.files.read(HEADS_FILE, offset, trusted ? length : 0));
     for (const [start, end] of changedSlots(ours, theirs)) {
       for (let slot = start; slot < end; slot += HEAD_RECORD_BYTES) {
         assertSlot(

@@ -62,16 +62,12 @@ export function newCopied(
  */
 export type CopyPhase = 'ahead' | 'noted' | 'after';
 
-export interface CopyJob {
+/** A copy of a store, from its first phase to its last. */
+export interface CopyRun {
   readonly from: StoreFiles;
   readonly into: CopySink;
   readonly progress: Progress | undefined;
-  readonly phase: CopyPhase;
-  /** The ends of the files in the store. */
-  readonly tails: Tails;
   readonly copied: Copied;
-  /** The number of heads that the copy may have already. 0 when its files prove nothing. */
-  readonly knownHeads: number;
   /** True when files of the copy may be compared with the store's. */
   readonly trusted: boolean;
   readonly openTurns: { has(turn: number): boolean; keys(): Iterable<number> };
@@ -81,6 +77,13 @@ export interface CopyJob {
   readonly hasLog: (name: string) => Promise<boolean>;
   /** Called when a pack is whole in the copy and will not change. */
   readonly onClosed: (pack: CopiedPack) => Promise<void>;
+}
+
+/** One phase of a copy. */
+export interface CopyJob extends CopyRun {
+  readonly phase: CopyPhase;
+  /** The ends of the files in the store. */
+  readonly tails: Tails;
 }
 
 export type Copy = (job: CopyJob) => Promise<void>;
@@ -154,7 +157,7 @@ export async function breathe(): Promise<void> {
 // be opened, and everything is written directly.
 
 /** The length of a file that counts now. A file without an entry counts as a whole. */
-export type Visible = ReadonlyMap<string, number>;
+export type Visible = Pick<ReadonlyMap<string, number>, 'get'>;
 
 /** The frame in the journal of the copy that changes all visible data at once. */
 interface Redo {
@@ -185,41 +188,27 @@ export class CopySink {
   }
 
   async put(path: string, offset: number, data: Uint8Array): Promise<void> {
-    this.#count(path, data.length);
-    const shown = this.#redo === undefined ? 0 : (this.#visible.get(path) ?? Infinity);
-    const split = Math.min(data.length, Math.max(0, shown - offset));
-    if (split > 0) {
-      await this.#redo?.append({ kind: 'bytes', path, offset, data: data.subarray(0, split) });
-    }
-    if (split < data.length) {
-      await this.#write({
-        kind: 'bytes',
-        path,
-        offset: offset + split,
-        data: data.subarray(split),
-      });
-    }
+    await this.take({ kind: 'bytes', path, offset, data });
   }
 
   async replace(path: string, data: Uint8Array): Promise<void> {
-    this.#count(path, data.length);
-    await this.#change({ kind: 'whole', path, data });
+    await this.take({ kind: 'whole', path, data });
   }
 
   async remove(path: string): Promise<void> {
-    this.#touched.add(path);
-    await this.#change({ kind: 'remove', path });
+    await this.take({ kind: 'remove', path });
   }
 
   async take(write: JournalWrite): Promise<void> {
-    if (write.kind === 'bytes') await this.put(write.path, write.offset, write.data);
-    if (write.kind === 'whole') await this.replace(write.path, write.data);
-    if (write.kind === 'remove') await this.remove(write.path);
-  }
-
-  async #change(write: JournalWrite): Promise<void> {
-    if (this.#redo === undefined) await this.#write(write);
-    else await this.#redo.append(write);
+    this.#touched.add(write.path);
+    if ('data' in write) this.#copiedBytes += write.data.length;
+    if (this.#redo === undefined) return this.#write(write);
+    if (write.kind !== 'bytes') return this.#redo.append(write);
+    const { path, offset, data } = write;
+    const shown = Math.max(0, (this.#visible.get(path) ?? Infinity) - offset);
+    if (shown > 0) await this.#redo.append({ ...write, data: data.subarray(0, shown) });
+    if (shown >= data.length) return;
+    await this.#write({ ...write, offset: offset + shown, data: data.subarray(shown) });
   }
 
   async #write(write: JournalWrite): Promise<void> {
@@ -236,10 +225,5 @@ export class CopySink {
     await this.files.syncAll();
     this.#unsynced.clear();
     this.#unsyncedBytes = 0;
-  }
-
-  #count(path: string, bytes: number): void {
-    this.#touched.add(path);
-    this.#copiedBytes += bytes;
   }
 }

@@ -1,13 +1,13 @@
-import { OPEN_FILE_HEADER_BYTES } from '../../format/file-header.ts';
-import { STORE_FORMAT, encodeFormatFile } from '../../format/format-file.ts';
-import { FOLDERS, OWN_FILES, headerOf } from './core/truths.ts';
-import { syncFolder, writeNew } from './disk/file-handles.ts';
-import { makeFolder } from './disk/folders.ts';
-import type { StoreFiles } from './disk/store-files.ts';
-import { FORMAT_FILE, ageOf, writeCheckpoint } from './journal/checkpoint-file.ts';
-import { JOURNAL } from './journal/journal-files.ts';
-import { JOURNAL_FOLDER } from './journal/journal.ts';
-import type { Tails } from './truth/state.ts';
+import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import { STORE_FORMAT, encodeFormatFile, type FormatFile } from '../../../format/format-file.ts';
+import { FOLDERS, OWN_FILES, headerOf } from './truths.ts';
+import { syncFolder, writeNew } from '../disk/file-handles.ts';
+import { makeFolder } from '../disk/folders.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { FORMAT_FILE, ageOf, writeCheckpoint } from '../journal/checkpoint-file.ts';
+import { JOURNAL } from '../journal/journal-files.ts';
+import { JOURNAL_FOLDER } from '../journal/journal.ts';
+import type { Tails } from '../truth/state.ts';
 
 const EMPTY: Tails = {
   nextTurn: 1,
@@ -28,12 +28,23 @@ export interface NewStore {
 }
 
 /**
- * Lays out an empty store in a folder that has none. FORMAT comes last, by a rename: a folder without
- * it is not a store yet, and creating it again starts over.
+ * Makes an empty store in a folder that has none. FORMAT comes last: a folder without it is not a store yet, and
+ * creating it again starts over.
  */
 export async function createFiles(files: StoreFiles, said: NewStore): Promise<void> {
-  const { store, createdAt } = said;
-  files.format = { format: STORE_FORMAT, createdAt, store };
+  const { store, createdAt, durability } = said;
+  const format = { format: STORE_FORMAT, createdAt, store };
+  await layOut(files, format, durability);
+  await writeFormat(files, format);
+}
+
+/** Lays out an empty store that lacks only FORMAT. Files that were there, except packs and logs, are emptied. */
+export async function layOut(
+  files: StoreFiles,
+  format: FormatFile,
+  durability: 'safe' | 'unsafe',
+): Promise<void> {
+  files.format = format;
   for (const folder of FOLDERS) await files.io.mkdir(files.pathOf(folder));
   for (const { name, header } of OWN_FILES) {
     await writeNew(
@@ -43,16 +54,15 @@ export async function createFiles(files: StoreFiles, said: NewStore): Promise<vo
     );
   }
   const journal = { segment: 0, position: 0 } as const;
-  const ages = [ageOf(EMPTY, Date.parse(said.createdAt))];
-  const { durability } = said;
+  const ages = [ageOf(EMPTY, Date.parse(format.createdAt))];
   const body = { clean: true, durability, journal, tails: EMPTY, ages, scrub: false };
   await writeCheckpoint(files, { generation: 1, seq: 0, body });
   for (const folder of ['', ...FOLDERS]) await syncFolder(files.io, files.pathOf(folder));
+}
 
-  const aside = `${FORMAT_FILE}.new`;
-  await writeNew(files.io, files.pathOf(aside), encodeFormatFile(files.format));
-  await files.io.rename(files.pathOf(aside), files.pathOf(FORMAT_FILE));
-  await syncFolder(files.io, files.pathOf(''));
+/** Makes a folder a store. */
+export async function writeFormat(files: StoreFiles, format: FormatFile): Promise<void> {
+  await files.replace(FORMAT_FILE, [encodeFormatFile(format)]);
 }
 
 /**
