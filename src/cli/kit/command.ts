@@ -9,9 +9,10 @@ import type { Machine } from './process.ts';
 import { parsePlace } from '../../base/place.ts';
 import type { Place } from '../../base/place.ts';
 import { parseSeconds } from './parse.ts';
-import { toScreen, type Screen } from './screen.ts';
+import { tableOf, toScreen } from './screen.ts';
+import type { Column, ShowRows } from './screen.ts';
 import { option } from './verb.ts';
-import type { Takes, TypedVerb, Verb } from './verb.ts';
+import type { GivenIn, Takes, TypedVerb, Verb, VerbWords } from './verb.ts';
 import type { Progress } from '../../engine/engine.ts';
 import { toPlainLine } from './text.ts';
 
@@ -45,8 +46,8 @@ export interface QuipuShell {
 
 const WAIT_SECONDS = 30;
 
-/** The context of a command, made from the options that every command takes. */
-export interface CommandIo {
+/** The context of a command, made from the options that every command takes. Its end closes the stores. */
+export interface CommandIo extends AsyncDisposable {
   readonly shell: QuipuShell;
   readonly json: boolean;
   /** The directory or address of the store that the command means. */
@@ -55,7 +56,7 @@ export interface CommandIo {
   readonly newPlace: string;
   /** The token for a server: the option, or `QUIPU_TOKEN`. */
   readonly token: string | undefined;
-  /** Throws NOT_FOUND when there is no store. */
+  /** Throws NOT_FOUND when there is no store. The store is open until the command is done. */
   openStore(place?: string): Promise<Store>;
   /** For commands that can be the first ever: creates the store when there is none. */
   createStore(place?: string): Promise<Store>;
@@ -64,10 +65,7 @@ export interface CommandIo {
   /** Prints a value: with `--json` as JSON, else as it is shown to people. */
   print<T>(value: T, show: (value: T) => string): Promise<void>;
   /** Prints a list: with `--json` one value a line, else a table, and nothing at all for an empty one. */
-  printRows<T>(
-    rows: readonly T[],
-    show: (rows: readonly T[], screen: Screen) => string,
-  ): Promise<void>;
+  printRows<T>(rows: readonly T[], show: ShowRows<T>): Promise<void>;
   /** Says on standard error with which option a list goes on. Standard output holds the list alone. */
   noteMore(next: Readonly<Record<string, unknown>>): void;
 }
@@ -82,8 +80,77 @@ export interface CommonOptions {
 /** A verb of `quipu`. */
 export type QuipuVerb = Verb<CommandIo>;
 
-export function quipuVerb<const T extends Takes = []>(verb: TypedVerb<CommandIo, T>): QuipuVerb {
-  return verb as unknown as QuipuVerb;
+/** Gives one value. */
+interface Giving<T extends Takes, Value> {
+  give(io: CommandIo, ...given: GivenIn<T>): Promise<Value>;
+  /** What people see of the value. Without it, only `--json` prints anything. */
+  readonly show?: (value: Value) => string;
+}
+
+/** All rows, or a page of them. */
+type Rows<Row> = readonly Row[] | { readonly items: readonly Row[]; readonly cursor?: unknown };
+
+/** Gives rows. People see them in a table. */
+interface Listing<T extends Takes, Row> {
+  list(io: CommandIo, ...given: GivenIn<T>): Promise<Rows<Row>>;
+  readonly columns: readonly Column<Row>[];
+}
+
+/** Gives rows, perhaps one after the other. People see each on its own. */
+interface Following<T extends Takes, Row> {
+  each(io: CommandIo, ...given: GivenIn<T>): AsyncIterable<Row> | Promise<readonly Row[]>;
+  readonly line: (row: Row) => string;
+}
+
+/** The work of a verb: it prints by itself, or it gives what is printed. */
+type Working<T extends Takes, Value, Row> =
+  | Pick<TypedVerb<CommandIo, T>, 'run'>
+  | Giving<T, Value>
+  | Listing<T, Row>
+  | Following<T, Row>;
+
+export function quipuVerb<const T extends Takes = [], Value = unknown, Row = unknown>(
+  verb: VerbWords<CommandIo, T> & Working<T, Value, Row>,
+): QuipuVerb {
+  async function work(io: CommandIo, given: GivenIn<T>): Promise<void> {
+    if ('run' in verb) await verb.run(io, ...given);
+    else if ('each' in verb) {
+      for await (const row of await verb.each(io, ...given)) await io.print(row, verb.line);
+    } else if ('list' in verb) {
+      const found = await verb.list(io, ...given);
+      const { items, cursor } = 'items' in found ? found : { items: found, cursor: undefined };
+      await io.printRows(items, tableOf(verb.columns));
+      if (cursor !== undefined) io.noteMore({ cursor });
+    } else {
+      const value = await verb.give(io, ...given);
+      if (verb.show !== undefined) await io.print(value, verb.show);
+      else if (io.json && value !== undefined) await io.printJson(value);
+    }
+  }
+  const run = async (io: CommandIo, ...given: GivenIn<T>): Promise<void> => {
+    await using open = io;
+    await work(open, given);
+  };
+  return { ...verb, run } as unknown as QuipuVerb;
+}
+
+/** What a verb prints that gives a thing with an id, an event of a chat or patch, or a thing with a hash. */
+export const toId = ({ id }: { readonly id: unknown }): string => `${String(id)}\n`;
+export const toSeq = ({ seq }: { readonly seq: number }): string => `${seq}\n`;
+export const toHash = ({ hash }: { readonly hash: string }): string => `${hash}\n`;
+
+/** The first items, up to a number. */
+export async function* upTo<T>(
+  count: number | undefined,
+  items: AsyncIterable<T>,
+): AsyncGenerator<T, void, undefined> {
+  let left = count ?? Infinity;
+  if (left === 0) return;
+  for await (const item of items) {
+    yield item;
+    left -= 1;
+    if (left === 0) return;
+  }
 }
 
 /** The options that every verb and the program itself take. Each command needs its own copies. */
@@ -113,6 +180,7 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
   const waitMs = Math.round((options.wait ?? WAIT_SECONDS) * 1000);
   // A folder takes no token, and a server decides for itself whether to create anything.
   const ofServer = token === undefined ? {} : { token };
+  const opened: Promise<Store>[] = [];
   const openAt = (at: string, create: boolean): Promise<Store> => {
     const options: Record<Place['kind'], OpenOptions> = {
       folder: { create, waitMs },
@@ -120,7 +188,9 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
       database: { create },
       unknown: {},
     };
-    return shell.openStore(at, options[parsePlace(at).kind]);
+    const store = shell.openStore(at, options[parsePlace(at).kind]);
+    opened.push(store);
+    return store;
   };
   return {
     shell,
@@ -140,6 +210,14 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
     noteMore(next) {
       const flags = Object.entries(next).map(([name, value]) => `--${name} ${String(value)}`);
       shell.err(json ? `${JSON.stringify(next)}\n` : `more: ${flags.join(' ')}\n`);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const store of opened) {
+        await store.then(
+          (it) => it[Symbol.asyncDispose](),
+          () => undefined,
+        );
+      }
     },
   };
 }

@@ -21,6 +21,25 @@ export interface Screen {
   ): string;
 }
 
+/** A column of a list: its heading, what a row shows there, and the side that it is flush with. */
+export type Column<Row> = readonly [
+  heading: string,
+  cell: (row: Row, screen: Screen) => string | number | bigint,
+  side?: 'right',
+];
+
+export type ShowRows<Row> = (rows: readonly Row[], screen: Screen) => string;
+
+/** Shows rows as a table with these columns. */
+export function tableOf<Row>(columns: readonly Column<Row>[]): ShowRows<Row> {
+  const headings = columns.map(([heading]) => heading);
+  const right = headings.filter((_, at) => columns[at]?.[2] === 'right');
+  return (rows, screen) => {
+    const cells = rows.map((row) => columns.map(([, cell]) => String(cell(row, screen))));
+    return screen.table(headings, cells, right);
+  };
+}
+
 interface Terminal {
   /** Undefined when standard output is no terminal. */
   readonly columns: number | undefined;

@@ -80,10 +80,17 @@ type FieldIn<Taken> = Taken extends OptionOf<infer Field> ? (field: Field) => vo
 export type OptionsIn<T extends Takes> =
   FieldIn<T[number]> extends (fields: infer Fields) => void ? Fields : never;
 
-/** A verb whose function is given what the verb takes: the arguments in order, then the options. */
-export interface TypedVerb<Io, T extends Takes> extends Omit<Verb<Io>, 'run' | 'takes'> {
+/** What the function of a verb is given: the arguments in order, then the options. */
+export type GivenIn<T extends Takes> = [...ArgumentsIn<T>, OptionsIn<T>];
+
+/** The words of a verb, with the types of what it takes. */
+export interface VerbWords<Io, T extends Takes> extends Omit<Verb<Io>, 'run' | 'takes'> {
   readonly takes?: T;
-  run(io: Io, ...given: [...ArgumentsIn<T>, OptionsIn<T>]): Promise<void>;
+}
+
+/** A verb whose function is given what the verb takes. */
+export interface TypedVerb<Io, T extends Takes> extends VerbWords<Io, T> {
+  run(io: Io, ...given: GivenIn<T>): Promise<void>;
 }
 
 /** `before` is the value so far of an option that may be given many times. */
@@ -248,14 +255,20 @@ function toCommand<Io>(program: Program<Io>, verb: Verb<Io>, calling: Calling<Io
       ? `\nMore: ${program.name} ${verb.name} --help --verbose`
       : `${more === undefined ? '' : `\n${more}\n`}${showExamples(examples)}\nExit codes: ${exits}.`;
   const command = new Command(verb.name).description(verb.summary).addHelpText('after', help);
-  for (const common of program.common()) command.addOption(common);
+  const common = program.common();
+  for (const each of common) command.addOption(each);
   for (const taken of verb.takes ?? []) {
     if (taken instanceof Option) command.addOption(taken);
     else command.addArgument(taken);
   }
   const run = verb.run as (io: Io, ...given: unknown[]) => Promise<void>;
+  // The options that every verb takes are for `toIo`.
+  const isOwn = ([name]: [string, unknown]): boolean =>
+    !common.some((option) => option.attributeName() === name);
   return command.action(async (...given: unknown[]) => {
-    await run(toIo(given.at(-1) as Command), ...given.slice(0, -1));
+    const options = Object.entries(given.at(-2) as object).filter(isOwn);
+    const io = toIo(given.at(-1) as Command);
+    await run(io, ...given.slice(0, -2), Object.fromEntries(options));
   });
 }
 

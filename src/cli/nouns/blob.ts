@@ -1,14 +1,13 @@
 import { given } from '../../base/given.ts';
 import { invalid, notFound } from '../../base/errors.ts';
-import type { BlobDetails, BlobInfo } from '../../store/blobs.ts';
+import type { BlobInfo } from '../../store/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
-import { quipuVerb, startProgress } from '../kit/command.ts';
+import { quipuVerb, startProgress, toHash } from '../kit/command.ts';
 import { stillUsed } from './erasure.ts';
 import { readInput, toFileError } from '../kit/input.ts';
 import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
 import { parseCount } from '../kit/parse.ts';
-import type { Screen } from '../kit/screen.ts';
 import { toFacts, toSize } from '../kit/text.ts';
 import { findBlob } from './short-hash.ts';
 import { argument, option, preset, required } from '../kit/verb.ts';
@@ -32,14 +31,13 @@ const create = quipuVerb({
     argument('<file>', 'the file, or - for standard input'),
     option('--sha256', 'also find it as blob:sha256:<hex>'),
   ],
-  async run(io, path, options) {
+  async give(io, path, options) {
     const { shell } = io;
     const total = path === '-' ? 0 : await sizeOf(resolve(shell.cwd, path), path);
-    await using store = await io.createStore();
-    const source = readInput(shell, path);
-    const info = await putWatched(store, source, { ...options, total, shell });
-    await io.print(info, () => `${info.hash}\n`);
+    const store = await io.createStore();
+    return putWatched(store, readInput(shell, path), { ...options, total, shell });
   },
+  show: toHash,
 });
 
 /** Called before the store is opened, so that a wrong name leaves no empty store behind. */
@@ -97,10 +95,9 @@ const get = quipuVerb({
     option('--end <n>', 'byte to stop before (default: the end)', parseCount),
   ],
   async run(io, ref, options) {
-    const { shell } = io;
     const { start, end } = options;
-    await using store = await io.openStore();
-    await using output = await openOutput(shell, options);
+    const store = await io.openStore();
+    await using output = await openOutput(io.shell, options);
     const pieces = store.blobs.stream(await findBlob(store, ref), given({ start, end }));
     for await (const piece of pieces) await output.write(piece);
     await output.complete();
@@ -117,21 +114,19 @@ const list = quipuVerb({
     option('--prefix <hex>', 'only hashes that begin with this'),
     option('--cursor <hash>', 'continue where the previous page ended'),
   ],
-  async run(io, options) {
-    await using store = await io.openStore();
-    const { items, cursor } = await store.blobs.list(options);
-    const stats = await Promise.all(items.map((hash) => store.blobs.stat(hash)));
+  async list(io, options) {
+    const { blobs } = await io.openStore();
+    const { items, cursor } = await blobs.list(options);
+    const stats = await Promise.all(items.map((hash) => blobs.stat(hash)));
     // A blob may be removed between the two questions.
-    const found = stats.filter((stat) => stat !== undefined);
-    await io.printRows(found, toBlobTable);
-    if (cursor !== undefined) io.noteMore({ cursor });
+    return { items: stats.filter((stat) => stat !== undefined), cursor };
   },
+  columns: [
+    ['BLOB', ({ hash }) => hash],
+    ['SIZE', ({ size }) => toSize(size), 'right'],
+    ['STORED', ({ storedSize }) => toSize(storedSize), 'right'],
+  ],
 });
-
-function toBlobTable(blobs: readonly BlobDetails[], screen: Screen): string {
-  const rows = blobs.map(({ hash, size, storedSize }) => [hash, toSize(size), toSize(storedSize)]);
-  return screen.table(['BLOB', 'SIZE', 'STORED'], rows, ['SIZE', 'STORED']);
-}
 
 const show = quipuVerb({
   name: 'show',
@@ -139,23 +134,19 @@ const show = quipuVerb({
   summary: 'Show the size of a blob and what it takes in the store.',
   examples: ['quipu blob show $hash', 'quipu blob show blob:sha256:$sum --json'],
   takes: [blobArgument()],
-  async run(io, ref) {
-    const { shell } = io;
-    await using store = await io.openStore();
+  async give(io, ref) {
+    const store = await io.openStore();
     const found = await store.blobs.stat(await findBlob(store, ref));
-    if (found === undefined) {
-      throw notFound('blob', ref);
-    }
-    if (io.json) return await io.printJson(found);
-    return await shell.out(
-      toFacts([
-        ['hash', found.hash],
-        ['size', toSize(found.size)],
-        ['stored', toSize(found.storedSize)],
-        ['chunks', found.chunks === 0 ? 'none' : String(found.chunks)],
-      ]),
-    );
+    if (found === undefined) throw notFound('blob', ref);
+    return found;
   },
+  show: ({ hash, size, storedSize, chunks }) =>
+    toFacts([
+      ['hash', hash],
+      ['size', toSize(size)],
+      ['stored', toSize(storedSize)],
+      ['chunks', chunks === 0 ? 'none' : String(chunks)],
+    ]),
 });
 
 const rm = quipuVerb({
@@ -172,12 +163,11 @@ const rm = quipuVerb({
     option('--everywhere', 'also when turns use it; each of them gets a tombstone'),
   ],
   async run(io, ref, options) {
-    const { shell } = io;
     const { reason, everywhere = false } = options;
-    await using store = await io.openStore();
+    const store = await io.openStore();
     const report = await store.blobs.erase(await findBlob(store, ref), { reason, everywhere });
     if (io.json) await io.printJson(report);
-    else if (report.erased) await shell.out(`${report.hash}\n`);
+    else if (report.erased) await io.shell.out(toHash(report));
     if (!report.erased) throw stillUsed([report]);
   },
 });

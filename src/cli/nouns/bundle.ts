@@ -1,4 +1,4 @@
-import { quipuVerb } from '../kit/command.ts';
+import { quipuVerb, toHash } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { parseCount } from '../kit/parse.ts';
@@ -19,15 +19,12 @@ const add = quipuVerb({
     argument('<file>', 'the module, or - for standard input'),
     option('--name <name>', 'name to use instead of the one in its descriptor'),
   ],
-  async run(io, file, { name }) {
-    const { shell } = io;
-    const source = await readWhole(readInput(shell, file), BUNDLE_BYTES_MAX);
-    await using store = await io.createStore();
-    const named = name === undefined ? {} : { name };
-    const from = file === '-' ? {} : { file };
-    const bundle = await store.workflows.bundles.add(source, { ...named, ...from });
-    await io.print(bundle, () => `${bundle.hash}\n`);
+  async give(io, file, name) {
+    const source = await readWhole(readInput(io.shell, file), BUNDLE_BYTES_MAX);
+    const { bundles } = (await io.createStore()).workflows;
+    return bundles.add(source, { ...name, ...(file !== '-' && { file }) });
   },
+  show: toHash,
 });
 
 const rollback = quipuVerb({
@@ -41,12 +38,12 @@ const rollback = quipuVerb({
     argument('<workflow>', 'the name'),
     option('--to <hash>', 'which bundle (default: the one before)'),
   ],
-  async run(io, name, { to }) {
-    await using store = await io.openStore();
+  async give(io, name, { to }) {
+    const store = await io.openStore();
     const target = to === undefined ? undefined : await findBundle(store, name, to);
-    const bundle = await store.workflows.bundles.rollback(name, target);
-    await io.print(bundle, () => `${bundle.hash}\n`);
+    return store.workflows.bundles.rollback(name, target);
   },
+  show: toHash,
 });
 
 const history = quipuVerb({
@@ -54,14 +51,11 @@ const history = quipuVerb({
   summary: 'List the bundles that a name has had, oldest first.',
   examples: ['quipu workflow history solve-issue'],
   takes: [argument('<workflow>', 'the name')],
-  async run(io, name) {
-    await using store = await io.openStore();
-    const versions = await store.workflows.bundles.history(name);
-    await io.printRows(versions, (_, screen) => {
-      const rows = versions.map(({ hash, since }) => [screen.time(since), hash]);
-      return screen.table(['SINCE', 'BUNDLE'], rows);
-    });
-  },
+  list: async (io, name) => (await io.openStore()).workflows.bundles.history(name),
+  columns: [
+    ['SINCE', ({ since }, screen) => screen.time(since)],
+    ['BUNDLE', ({ hash }) => hash],
+  ],
 });
 
 const run = quipuVerb({
@@ -82,8 +76,8 @@ const run = quipuVerb({
     const { shell } = io;
     const { prompt: text, promptFile: file, maxRounds } = options;
     const prompt = await readGivenText(shell, { text, file }, '--prompt and --prompt-file');
-    await using store = await io.openStore();
-    const result = await store.workflows.run(name, {
+    const { workflows } = await io.openStore();
+    const result = await workflows.run(name, {
       ...watchRun(shell, io.json, options),
       prompt,
       ...(maxRounds !== undefined && { maxRounds }),
@@ -100,10 +94,9 @@ const resume = quipuVerb({
   examples: ['quipu workflow resume $id'],
   takes: [argument('<thread>', 'thread id'), SESSION_OPTION],
   async run(io, id, options) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const watching = watchRun(shell, io.json, options);
-    await reportRun(io, await store.workflows.resume(id, watching));
+    const { workflows } = await io.openStore();
+    const watching = watchRun(io.shell, io.json, options);
+    await reportRun(io, await workflows.resume(id, watching));
   },
 });
 
@@ -112,11 +105,7 @@ const pause = quipuVerb({
   summary: 'Stop a thread after its present step.',
   examples: ['quipu workflow pause $id'],
   takes: [argument('<thread>', 'thread id')],
-  async run(io, id) {
-    await using store = await io.openStore();
-    const thread = await store.workflows.pause(id);
-    if (io.json) await io.printJson(thread);
-  },
+  give: async (io, id) => (await io.openStore()).workflows.pause(id),
 });
 
 const kill = quipuVerb({
@@ -127,11 +116,7 @@ const kill = quipuVerb({
     argument('<thread>', 'thread id'),
     option('--reason <text>', 'reason to record with the end'),
   ],
-  async run(io, id, { reason }) {
-    await using store = await io.openStore();
-    const step = await store.workflows.kill(id, reason);
-    if (io.json) await io.printJson(step);
-  },
+  give: async (io, id, { reason }) => (await io.openStore()).workflows.kill(id, reason),
 });
 
 export const bundleVerbs: readonly QuipuVerb[] = [add, history, rollback, run, resume, pause, kill];

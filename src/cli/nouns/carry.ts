@@ -2,7 +2,7 @@ import { given } from '../../base/given.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { walkFolder } from '../../import/source/walk-folder.ts';
 import type { TidyReport } from '../../session/keep/tidy-sessions.ts';
-import { quipuVerb } from '../kit/command.ts';
+import { quipuVerb, toId } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { parseDuration, parseSize } from '../kit/parse.ts';
 import { toSize } from '../kit/text.ts';
@@ -23,17 +23,15 @@ const fork = quipuVerb({
     option('--no-artifacts', 'leave the artifacts behind'),
     option('--folder <folder>', 'where the new file goes (default: beside the old one)'),
   ],
-  async run(io, name, { at, artifacts = true, folder }) {
+  async give(io, name, { folder, ...options }) {
     const { shell } = io;
-    await using store = await io.openStore();
-    const report = await store.sessions.fork(toSessionArgument(shell, name), {
-      artifacts,
-      ...(at !== undefined && { at }),
-      ...(folder !== undefined && { folder: resolve(shell.cwd, folder) }),
-    });
+    const { sessions } = await io.openStore();
+    const place = folder === undefined ? {} : { folder: resolve(shell.cwd, folder) };
+    const report = await sessions.fork(toSessionArgument(shell, name), { ...options, ...place });
     if (report.warning !== undefined) shell.err(`${report.warning}\n`);
-    await io.print(report, () => `${report.id}\n`);
+    return report;
   },
+  show: toId,
 });
 
 const move = quipuVerb({
@@ -51,15 +49,15 @@ const move = quipuVerb({
     ),
     option('--cwd <folder>', 'the folder the session is about from now on'),
   ],
-  async run(io, name, folder, options) {
+  async give(io, name, folder, options) {
     const { shell } = io;
-    await using store = await io.openStore();
+    const { sessions } = await io.openStore();
     const about = options.cwd === undefined ? {} : { cwd: resolve(shell.cwd, options.cwd) };
     // If neither is given, the call refuses, as for any other caller.
     const to = folder === undefined ? (about as { cwd: string }) : resolve(shell.cwd, folder);
-    const report = await store.sessions.move(toSessionArgument(shell, name), to, about);
-    await io.print(report, () => `${report.to}\n`);
+    return sessions.move(toSessionArgument(shell, name), to, about);
   },
+  show: ({ to }) => `${to}\n`,
 });
 
 const exportVerb = quipuVerb({
@@ -70,14 +68,15 @@ const exportVerb = quipuVerb({
     argument('<session>', 'id or path of its file'),
     argument('<folder>', 'a new or empty folder'),
   ],
-  async run(io, name, folder) {
+  async give(io, name, folder) {
     const { shell } = io;
-    await using store = await io.openStore();
+    const { sessions } = await io.openStore();
     const to = resolve(shell.cwd, folder);
-    const report = await store.sessions.export(toSessionArgument(shell, name), to);
+    const report = await sessions.export(toSessionArgument(shell, name), to);
     for (const sha256 of report.missing) shell.err(`blob:sha256:${sha256} is missing\n`);
-    await io.print(report, () => `${report.folder}\n`);
+    return report;
   },
+  show: ({ folder }) => `${folder}\n`,
 });
 
 const importVerb = quipuVerb({
@@ -95,12 +94,12 @@ const importVerb = quipuVerb({
   async run(io, from, { folder }) {
     const { shell } = io;
     const path = resolve(shell.cwd, from);
-    await using store = await io.createStore();
+    const { sessions } = await io.createStore();
     const place = folder === undefined ? {} : { folder: resolve(shell.cwd, folder) };
     const take = async (file: string): Promise<void> => {
-      await using session = await store.sessions.import(file, place);
+      await using session = await sessions.import(file, place);
       const { id, file: at } = session;
-      await io.print({ id, file: at }, () => `${id}\n`);
+      await io.print({ id, file: at }, toId);
     };
     try {
       await take(path);
@@ -137,12 +136,9 @@ const recover = quipuVerb({
   summary: 'Give a session file that lost its header a new one.',
   examples: ['quipu session recover ./2026-11-15T10-00-00-000Z_x.jsonl'],
   takes: [argument('<file>', 'called <timestamp>_<id>.jsonl; every byte of it stays')],
-  async run(io, file) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const header = await store.sessions.recoverHeader(resolve(shell.cwd, file));
-    await io.print(header, () => `${header.id}\n`);
-  },
+  give: async (io, file) =>
+    (await io.openStore()).sessions.recoverHeader(resolve(io.shell.cwd, file)),
+  show: toId,
 });
 
 const gc = quipuVerb({
@@ -160,21 +156,16 @@ const gc = quipuVerb({
     option('--drafts', 'remove unfinished files; only while no agent is at work'),
     option('--dry-run', 'only show what would be removed'),
   ],
-  async run(io, options) {
-    const { maxAge, maxSize, forgetMissing = false, drafts = false, dryRun = false } = options;
-    await using store = await io.openStore();
-    const report = await store.sessions.tidy({
-      forgetMissing,
-      drafts,
-      dryRun,
-      ...given({ maxAgeMs: maxAge, maxBytes: maxSize }),
-    });
-    await io.print({ ...report, dryRun }, () => toText(report, dryRun));
+  async give(io, { maxAge: maxAgeMs, maxSize: maxBytes, dryRun = false, ...options }) {
+    const { sessions } = await io.openStore();
+    const report = await sessions.tidy({ ...options, dryRun, ...given({ maxAgeMs, maxBytes }) });
+    return { ...report, dryRun };
   },
+  show: toText,
 });
 
-function toText(report: TidyReport, dryRun: boolean): string {
-  const { sessions, bytes, removed, missing, forgotten, drafts } = report;
+function toText(report: TidyReport & { readonly dryRun: boolean }): string {
+  const { sessions, bytes, removed, missing, forgotten, drafts, dryRun } = report;
   const verb = dryRun ? 'would go' : 'removed';
   const lines = removed.map(({ id, bytes: size }) => `${id}  ${toSize(size)}`);
   const gone = missing.map(({ id, file }) => `${id}  missing: ${file}`);

@@ -5,7 +5,7 @@ import type { QuipuVerb } from '../kit/command.ts';
 import { parseCount } from '../kit/parse.ts';
 import { escapeControls } from '../kit/text.ts';
 import { argument, option, preset } from '../kit/verb.ts';
-import { showMessage } from './message.ts';
+import { openChat, showMessage } from './message.ts';
 
 export const showVerb: QuipuVerb = quipuVerb({
   name: 'show',
@@ -23,12 +23,8 @@ export const showVerb: QuipuVerb = quipuVerb({
   ],
   async run(io, id, { limit, before, branch }) {
     const { shell } = io;
-    await using store = await io.openStore();
-    const chat = await store.chats.open(id);
-    const page = await chat.messages({
-      limit,
-      ...given({ before, branch }),
-    });
+    const chat = await openChat(io, id);
+    const page = await chat.messages({ limit, ...given({ before, branch }) });
     const status = await chat.status();
     const clarifications = await batchesOf(chat, page.before ?? 0, before ?? Infinity);
     if (io.json) {
@@ -88,13 +84,8 @@ export const searchVerb: QuipuVerb = quipuVerb({
     option('--branch <id>', 'only in this branch (default: all)'),
   ],
   async run(io, id, text, options) {
-    await using store = await io.openStore();
-    const page = await (await store.chats.open(id)).search(text, options);
-    for (const message of page.messages) {
-      await io.print(message, showMessage);
-    }
-    const { before } = page;
-    if (before === undefined) return;
-    io.noteMore({ before });
+    const { messages, before } = await (await openChat(io, id)).search(text, options);
+    for (const message of messages) await io.print(message, showMessage);
+    if (before !== undefined) io.noteMore({ before });
   },
 });

@@ -1,14 +1,15 @@
 import { given } from '../../base/given.ts';
 import { decodeUtf8 } from '../../base/text.ts';
 import type { ChatInfo } from '../../chat/handle/chats.ts';
-import type { ChatEvent } from '../../chat/events/event.ts';
 import { searchVerb, showVerb } from './chat-show.ts';
-import { quipuVerb } from '../kit/command.ts';
+import { openChat } from './message.ts';
+import { quipuVerb, toId, upTo } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
-import type { Screen } from '../kit/screen.ts';
+import { tableOf } from '../kit/screen.ts';
+import type { Column } from '../kit/screen.ts';
 import { toPlainLine, toSize } from '../kit/text.ts';
 import { argument, oneOf, option, preset } from '../kit/verb.ts';
 
@@ -25,14 +26,24 @@ const create = quipuVerb({
     option('--title <text>', 'what it is about'),
     option('--pinned', 'retention does not touch it'),
   ],
-  async run(io, options) {
-    await using store = await io.createStore();
-    const chat = await store.chats.create(options);
-    await io.print(chat, () => `${chat.id}\n`);
-  },
+  give: async (io, options) => (await io.createStore()).chats.create(options),
+  show: toId,
 });
 
 const TITLE_CHARS = 48;
+
+const CHAT_COLUMNS: readonly Column<ChatInfo>[] = [
+  ['CHAT', ({ id }) => id],
+  ['EVENTS', ({ events }) => events, 'right'],
+  ['SIZE', ({ bytes }) => toSize(bytes), 'right'],
+  ['UPDATED', ({ updatedAt }, screen) => screen.time(updatedAt)],
+  ['STATE', toState],
+  ['TITLE', ({ title }) => toPlainLine(title, TITLE_CHARS)],
+];
+
+function toState({ pinned, archivedAt }: ChatInfo): string {
+  return [...(pinned ? ['pinned'] : []), ...(archivedAt === undefined ? [] : ['archived'])].join();
+}
 
 const list = quipuVerb({
   name: 'list',
@@ -42,42 +53,21 @@ const list = quipuVerb({
     preset('-n, --limit <n>', 'how many at most', parseCount, 50),
     option('--cursor <text>', 'continue where the previous page ended'),
   ],
-  async run(io, { limit, cursor: from }) {
-    await using store = await io.openStore();
-    const page = await store.chats.list({ limit, ...(from !== undefined && { cursor: from }) });
-    await io.printRows(page.items, toChatTable);
-    const { cursor } = page;
-    if (cursor === undefined) return;
-    io.noteMore({ cursor });
-  },
+  list: async (io, options) => (await io.openStore()).chats.list(options),
+  columns: CHAT_COLUMNS,
 });
-
-function toChatTable(chats: readonly ChatInfo[], screen: Screen): string {
-  const rows = chats.map(({ id, events, bytes, updatedAt, pinned, archivedAt, title }) => [
-    id,
-    String(events),
-    toSize(bytes),
-    screen.time(updatedAt),
-    [...(pinned ? ['pinned'] : []), ...(archivedAt === undefined ? [] : ['archived'])].join(','),
-    toPlainLine(title, TITLE_CHARS),
-  ]);
-  const headings = ['CHAT', 'EVENTS', 'SIZE', 'UPDATED', 'STATE', 'TITLE'];
-  return screen.table(headings, rows, ['EVENTS', 'SIZE']);
-}
 
 const problems = quipuVerb({
   name: 'problems',
   summary: 'List what is wrong in a chat, and where.',
   examples: ['quipu chat problems $chat'],
   takes: [argument('<chat>', 'id of the chat')],
-  async run(io, id) {
-    await using store = await io.openStore();
-    const problems = await (await store.chats.open(id)).problems();
-    await io.printRows(problems, (_, screen) => {
-      const rows = problems.map(({ seq, kind, message }) => [String(seq), kind, message]);
-      return screen.table(['EVENT', 'KIND', 'WHAT'], rows, ['EVENT']);
-    });
-  },
+  list: async (io, id) => (await openChat(io, id)).problems(),
+  columns: [
+    ['EVENT', ({ seq }) => seq, 'right'],
+    ['KIND', ({ kind }) => kind],
+    ['WHAT', ({ message }) => message],
+  ],
 });
 
 const exportVerb = quipuVerb({
@@ -93,14 +83,10 @@ const exportVerb = quipuVerb({
     option('--branch <id>', 'of Markdown: a branch, or "*" for all (default: main)'),
     ...OUT_OPTIONS,
   ],
-  async run(io, id, { format, branch, ...file }) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const chat = await store.chats.open(id);
-    await using output = await openOutput(shell, file);
-    const named = branch === undefined ? {} : { branch };
-    const wanted = io.json ? 'json' : format;
-    for await (const piece of chat.export({ format: wanted, ...named })) {
+  async run(io, id, { format, out, force, ...branch }) {
+    const chat = await openChat(io, id);
+    await using output = await openOutput(io.shell, given({ out, force }));
+    for await (const piece of chat.export({ format: io.json ? 'json' : format, ...branch })) {
       await output.write(piece);
     }
     await output.complete();
@@ -120,13 +106,11 @@ const importVerb = quipuVerb({
     argument('<file>', 'the file, or "-" for standard input'),
     option('--id <id>', 'another id than the one it had'),
   ],
-  async run(io, file, options) {
-    const { shell } = io;
-    const bytes = await readWhole(readInput(shell, file), IMPORT_BYTES_MAX);
-    await using store = await io.createStore();
-    const chat = await store.chats.import(decodeUtf8(bytes), options);
-    await io.print(chat, () => `${chat.id}\n`);
+  async give(io, file, options) {
+    const bytes = await readWhole(readInput(io.shell, file), IMPORT_BYTES_MAX);
+    return (await io.createStore()).chats.import(decodeUtf8(bytes), options);
   },
+  show: toId,
 });
 
 const PAYLOAD_CHARS = 200;
@@ -140,23 +124,13 @@ const follow = quipuVerb({
     option('--after <seq>', 'begin after this event', parseCount),
     option('-n, --count <n>', 'stop after this many events', parseCount),
   ],
-  async run(io, id, { after = 0, count = Infinity }) {
-    const { shell } = io;
-    if (count === 0) return;
-    await using store = await io.openStore();
-    const chat = await store.chats.open(id);
-    let printed = 0;
-    for await (const event of chat.follow({ after, signal: shell.catchInterrupt() })) {
-      await io.print(event, toLine);
-      printed += 1;
-      if (printed >= count) return;
-    }
+  async *each(io, id, { after = 0, count }) {
+    const chat = await openChat(io, id);
+    yield* upTo(count, chat.follow({ after, signal: io.shell.catchInterrupt() }));
   },
+  line: ({ seq, at, type, payload }) =>
+    `${seq}  ${at}  ${type}  ${toPlainLine(JSON.stringify(payload), PAYLOAD_CHARS)}\n`,
 });
-
-function toLine({ seq, at, type, payload }: ChatEvent): string {
-  return `${seq}  ${at}  ${type}  ${toPlainLine(JSON.stringify(payload), PAYLOAD_CHARS)}\n`;
-}
 
 const update = quipuVerb({
   name: 'update',
@@ -172,11 +146,8 @@ const update = quipuVerb({
     option('--pinned', 'retention does not touch it'),
     option('--no-pinned', 'retention may touch it again'),
   ],
-  async run(io, id, options) {
-    await using store = await io.openStore();
-    const chat = await (await store.chats.open(id)).update(options);
-    await io.print(chat, () => `${chat.id}\n`);
-  },
+  give: async (io, id, options) => (await openChat(io, id)).update(options),
+  show: toId,
 });
 
 const archive = quipuVerb({
@@ -184,11 +155,8 @@ const archive = quipuVerb({
   summary: 'Compress a chat; from then on it can only be read.',
   examples: ['quipu chat archive $chat'],
   takes: [argument('<chat>', 'id of the chat')],
-  async run(io, id) {
-    await using store = await io.openStore();
-    const chat = await (await store.chats.open(id)).archive();
-    await io.print(chat, () => `${chat.id}\n`);
-  },
+  give: async (io, id) => (await openChat(io, id)).archive(),
+  show: toId,
 });
 
 const unarchive = quipuVerb({
@@ -196,11 +164,8 @@ const unarchive = quipuVerb({
   summary: 'Make an archived chat writable again.',
   examples: ['quipu chat unarchive $chat'],
   takes: [argument('<chat>', 'id of the chat')],
-  async run(io, id) {
-    await using store = await io.openStore();
-    const chat = await (await store.chats.open(id)).unarchive();
-    await io.print(chat, () => `${chat.id}\n`);
-  },
+  give: async (io, id) => (await openChat(io, id)).unarchive(),
+  show: toId,
 });
 
 const retain = quipuVerb({
@@ -219,7 +184,7 @@ const retain = quipuVerb({
   ],
   async run(io, { maxAge, maxSize, remove, dryRun = false }) {
     const { shell } = io;
-    await using store = await io.openStore();
+    const store = await io.openStore();
     const report = await store.chats.retain(
       {
         ...given({ maxAgeMs: maxAge, maxBytes: maxSize }),
@@ -232,7 +197,7 @@ const retain = quipuVerb({
       return;
     }
     const { chats, kept, pinned, damaged, action } = report;
-    await io.printRows(chats, toChatTable);
+    await io.printRows(chats, tableOf(CHAT_COLUMNS));
     const done = action === 'archive' ? 'archived' : 'removed';
     const verb = dryRun ? `would be ${done}` : done;
     await shell.out(`${chats.length} ${verb}, ${kept} stay, ${pinned} of them pinned\n`);
@@ -245,28 +210,19 @@ const rm = quipuVerb({
   summary: 'Remove a chat; "quipu gc" then frees its blobs.',
   examples: ['quipu chat rm $chat'],
   takes: [argument('<chat>', 'id of the chat')],
-  async run(io, id) {
-    await using store = await io.openStore();
-    await store.chats.remove(id);
-  },
+  give: async (io, id) => (await io.openStore()).chats.remove(id),
 });
 
 const types = quipuVerb({
   name: 'types',
   summary: 'List the types of events that programs have registered.',
   examples: ['quipu chat types'],
-  takes: [],
-  async run(io) {
-    await using store = await io.openStore();
-    await io.printRows(await store.chats.types(), (types, screen) => {
-      const rows = types.map(({ type, since, about }) => [
-        type,
-        screen.time(since),
-        toPlainLine(about, TITLE_CHARS),
-      ]);
-      return screen.table(['TYPE', 'SINCE', 'ABOUT'], rows);
-    });
-  },
+  list: async (io) => (await io.openStore()).chats.types(),
+  columns: [
+    ['TYPE', ({ type }) => type],
+    ['SINCE', ({ since }, screen) => screen.time(since)],
+    ['ABOUT', ({ about }) => toPlainLine(about, TITLE_CHARS)],
+  ],
 });
 
 const register = quipuVerb({
@@ -281,15 +237,10 @@ const register = quipuVerb({
     option('--about <text>', 'what such an event means'),
     option('--forget', 'take the type off the list; its events stay'),
   ],
-  async run(io, type, { about, forget }) {
-    await using store = await io.createStore();
-    if (forget === true) {
-      await store.chats.forgetType(type);
-      return;
-    }
-    const named = about === undefined ? {} : { about };
-    const added = await store.chats.registerType(type, named);
-    await io.print(added, () => `${added.type}\n`);
+  async run(io, type, { forget, ...about }) {
+    const { chats } = await io.createStore();
+    if (forget === true) await chats.forgetType(type);
+    else await io.print(await chats.registerType(type, about), (added) => `${added.type}\n`);
   },
 });
 

@@ -3,7 +3,8 @@ import { NO_TURN } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import { parseCondition } from '../../context/meta-condition.ts';
 import type { Context } from '../../context/context.ts';
-import type { ContextUpdate, GivenRange, ListOptions } from '../../context/contexts.ts';
+import type { ContextUpdate, GivenRange, ListOptions, MovedHead } from '../../context/contexts.ts';
+import type { Turn } from '../../context/turn.ts';
 import { ContextFlag } from '../../format/head-record.ts';
 import {
   DETAILS_OPTIONS,
@@ -14,15 +15,15 @@ import {
   toDetails,
   toKey,
   toName,
-  toReadOptions,
 } from './turn-options.ts';
 import type { DetailsOptions } from './turn-options.ts';
-import { quipuVerb } from '../kit/command.ts';
-import type { QuipuVerb } from '../kit/command.ts';
-import { findContextId, mustGetContext, mustGetTurn, toTurnLine } from './turn-output.ts';
+import { quipuVerb, toId, upTo } from '../kit/command.ts';
+import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { mustGetContext, mustGetTurn, openContext, toTurnLine } from './turn-output.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
 import { collect, parseCount, parseTime, parseTurnId, parseTurnIdOrNone } from '../kit/parse.ts';
-import type { Screen } from '../kit/screen.ts';
+import { tableOf } from '../kit/screen.ts';
+import type { Column } from '../kit/screen.ts';
 import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
 import { argument, oneOf, option, preset } from '../kit/verb.ts';
 import type { OptionsIn } from '../kit/verb.ts';
@@ -41,19 +42,18 @@ const create = quipuVerb({
     ...DETAILS_OPTIONS,
     ...KEY_OPTION,
   ],
-  async run(io, options) {
+  async give(io, options) {
     const { name, orGet, key } = options;
     if (orGet === true && (name === undefined || key !== undefined)) {
       throw invalid('--or-get', 'needs --name, and takes no --key');
     }
-    await using store = await io.createStore();
+    const { contexts } = await io.createStore();
     const details = toDetails(options);
-    const context =
-      orGet === true && name !== undefined
-        ? await store.contexts.getOrCreate(name, details)
-        : await store.contexts.create({ ...details, ...toName(options), ...toKey(options) });
-    await io.print(context, () => `${context.id}\n`);
+    return orGet === true && name !== undefined
+      ? contexts.getOrCreate(name, details)
+      : contexts.create({ ...details, ...toName(options), ...toKey(options) });
   },
+  show: toId,
 });
 
 const TITLE_CHARS = 48;
@@ -88,15 +88,16 @@ const list = quipuVerb({
   ],
   takes: LISTING,
   async run(io, options) {
-    await using store = await io.openStore();
-    const { items, cursor, total } = await store.contexts.list(toListOptions(options));
-    await io.printRows(items, toContextTable);
+    const { contexts } = await io.openStore();
+    const { items, cursor, total } = await contexts.list(toListOptions(options));
+    // Where nobody uses names, a column of them would be empty.
+    const isNamed = items.some(({ name }) => name !== undefined);
+    const shown = COLUMNS.filter(([heading]) => isNamed || heading !== 'NAME');
+    await io.printRows(items, tableOf(shown));
     if (total !== undefined) {
       io.shell.err(io.json ? `${JSON.stringify({ total })}\n` : `total: ${total}\n`);
     }
-    if (cursor === undefined) return;
-    // Standard output holds contexts only, so the cursor for the next page goes to standard error.
-    io.noteMore({ cursor });
+    if (cursor !== undefined) io.noteMore({ cursor });
   },
 });
 
@@ -116,32 +117,23 @@ function toTimes(since: number | undefined, until: number | undefined): GivenRan
   return given({ since, until });
 }
 
-function toContextTable(contexts: readonly Context[], screen: Screen): string {
-  // Where nobody uses names, a column of them would be empty.
-  const isNamed = contexts.some(({ name }) => name !== undefined);
-  const names = isNamed ? ['NAME'] : [];
-  const headings = ['CONTEXT', 'HEAD', 'DEPTH', 'UPDATED', ...names, 'TITLE', 'LABELS'];
-  const rows = contexts.map((context) => [
-    String(context.id),
-    String(context.head),
-    String(context.headDepth),
-    screen.time(context.updatedAt),
-    ...(isNamed ? [toPlainLine(context.name ?? '', TITLE_CHARS)] : []),
-    toPlainLine(context.title ?? '', TITLE_CHARS),
-    context.labels.join(','),
-  ]);
-  return screen.table(headings, rows, ['CONTEXT', 'HEAD', 'DEPTH']);
-}
+const COLUMNS: readonly Column<Context>[] = [
+  ['CONTEXT', ({ id }) => id, 'right'],
+  ['HEAD', ({ head }) => head, 'right'],
+  ['DEPTH', ({ headDepth }) => headDepth, 'right'],
+  ['UPDATED', ({ updatedAt }, screen) => screen.time(updatedAt)],
+  ['NAME', ({ name = '' }) => toPlainLine(name, TITLE_CHARS)],
+  ['TITLE', ({ title = '' }) => toPlainLine(title, TITLE_CHARS)],
+  ['LABELS', ({ labels }) => labels.join(',')],
+];
 
 const show = quipuVerb({
   name: 'show',
   summary: 'Show what is known about a context.',
   examples: ['quipu context show 1', 'quipu context show 1 --json'],
   takes: [contextArgument()],
-  async run(io, context) {
-    await using store = await io.openStore();
-    await io.print(await mustGetContext(store, context), toContextFacts);
-  },
+  give: async (io, context) => mustGetContext(await io.openStore(), context),
+  show: toContextFacts,
 });
 
 function toFlags(flags: number): string {
@@ -188,12 +180,10 @@ const update = quipuVerb({
     ...DETAILS_OPTIONS,
     oneOf('--clear <field...>', 'fields to remove', FIELDS),
   ],
-  async run(io, context, options) {
+  async give(io, context, options) {
     const change = toChange(options);
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const updated = await store.contexts.update(id, change);
-    if (io.json) await io.printJson(updated);
+    const { contexts, id } = await openContext(io, context);
+    return contexts.update(id, change);
   },
 });
 
@@ -212,11 +202,9 @@ const rename = quipuVerb({
   summary: 'Give a context another name, or none. The old name is free then.',
   examples: ['quipu context rename 1 fix-the-parser', 'quipu context rename @draft'],
   takes: [contextArgument(), argument('[name]', 'the new name; leave it out to remove the name')],
-  async run(io, context, name) {
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const renamed = await store.contexts.rename(id, name ?? null);
-    if (io.json) await io.printJson(renamed);
+  async give(io, context, name) {
+    const { contexts, id } = await openContext(io, context);
+    return contexts.rename(id, name ?? null);
   },
 });
 
@@ -233,13 +221,9 @@ const move = quipuVerb({
     argument('<turn>', 'the new head (0: none)', parseTurnIdOrNone),
     option('--expect-head <turn>', 'only if this is the head', parseTurnIdOrNone),
   ],
-  async run(io, context, head, options) {
-    const { expectHead: expectedHead } = options;
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const condition = expectedHead === undefined ? {} : { expectedHead };
-    const moved = await store.contexts.moveHead(id, head, condition);
-    if (io.json) await io.printJson(moved);
+  async give(io, context, head, { expectHead: expectedHead }) {
+    const { contexts, id } = await openContext(io, context);
+    return contexts.moveHead(id, head, given({ expectedHead }));
   },
 });
 
@@ -248,11 +232,10 @@ const rm = quipuVerb({
   summary: 'Remove a context. Turns that a fork or a pin needs stay.',
   examples: ['quipu context rm 3'],
   takes: [contextArgument()],
-  async run(io, context) {
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    await store.contexts.remove(id);
-    if (io.json) await io.printJson({ id: String(id), removed: true });
+  async give(io, context) {
+    const { contexts, id } = await openContext(io, context);
+    await contexts.remove(id);
+    return { id: String(id), removed: true };
   },
 });
 
@@ -270,12 +253,11 @@ const fork = quipuVerb({
     ...DETAILS_OPTIONS,
     ...KEY_OPTION,
   ],
-  async run(io, turn, options) {
-    await using store = await io.openStore();
-    const given = { ...toDetails(options), ...toName(options), ...toKey(options) };
-    const context = await store.contexts.fork(turn, given);
-    await io.print(context, () => `${context.id}\n`);
+  async give(io, turn, options) {
+    const { contexts } = await io.openStore();
+    return contexts.fork(turn, { ...toDetails(options), ...toName(options), ...toKey(options) });
   },
+  show: toId,
 });
 
 const diff = quipuVerb({
@@ -283,19 +265,13 @@ const diff = quipuVerb({
   summary: 'Show where two turns part, and the turns on each side.',
   examples: ['quipu context diff 12 17', 'quipu context diff 12 17 --json'],
   takes: [argument('<a>', 'turn id', parseTurnId), argument('<b>', 'turn id', parseTurnId)],
-  async run(io, a, b) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const diff = await store.contexts.diff(a, b);
-    if (io.json) return await io.printJson(diff);
-    return await shell.out(
-      toFacts([
-        ['base', String(diff.base ?? 'none')],
-        ['left', diff.left.join(' ')],
-        ['right', diff.right.join(' ')],
-      ]),
-    );
-  },
+  give: async (io, a, b) => (await io.openStore()).contexts.diff(a, b),
+  show: ({ base = 'none', left, right }) =>
+    toFacts([
+      ['base', String(base)],
+      ['left', left.join(' ')],
+      ['right', right.join(' ')],
+    ]),
 });
 
 const follow = quipuVerb({
@@ -312,32 +288,24 @@ const follow = quipuVerb({
     option('-n, --count <n>', 'stop after this many turns', parseCount),
     ...READ_OPTIONS,
   ],
-  async run(io, context, options) {
-    const { shell } = io;
-    const { after, count = Infinity } = options;
-    if (count === 0) return;
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const signal = shell.catchInterrupt();
-    let printed = 0;
-    const turns = store.contexts.follow(id, {
-      ...toReadOptions(options),
-      ...(after !== undefined && { after }),
-      signal,
-      moves: true,
-    });
-    for await (const turn of turns) {
-      if ('backTo' in turn) {
-        // Standard output holds turns only.
-        shell.err(`head moved back to turn ${turn.backTo}\n`);
-        continue;
-      }
-      await io.print(turn, toTurnLine);
-      printed += 1;
-      if (printed >= count) return;
-    }
+  async *each(io, context, { count, ...options }) {
+    const { contexts, id } = await openContext(io, context);
+    const signal = io.shell.catchInterrupt();
+    yield* upTo(count, turnsOf(contexts.follow(id, { ...options, signal, moves: true }), io));
   },
+  line: toTurnLine,
 });
+
+/** Standard output holds turns only. */
+async function* turnsOf(
+  followed: AsyncIterable<Turn | MovedHead>,
+  { shell }: CommandIo,
+): AsyncGenerator<Turn, void, undefined> {
+  for await (const turn of followed) {
+    if ('backTo' in turn) shell.err(`head moved back to turn ${turn.backTo}\n`);
+    else yield turn;
+  }
+}
 
 const chain = quipuVerb({
   name: 'chain',
@@ -345,11 +313,10 @@ const chain = quipuVerb({
   examples: ['quipu context chain 12', 'quipu context chain 12 --no-payload --out chain.ndjson'],
   takes: [argument('<turn>', 'turn id', parseTurnId), ...OUT_OPTIONS, ...READ_OPTIONS],
   async run(io, id, options) {
-    const { shell } = io;
-    await using store = await io.openStore();
+    const store = await io.openStore();
     const tip = await mustGetTurn(store, id, { payload: false });
     const { exportChain } = await import('./export-chain.ts');
-    await exportChain(shell, store, tip, options);
+    await exportChain(io.shell, store, tip, options);
   },
 });
 
@@ -362,12 +329,11 @@ const exportVerb = quipuVerb({
   ],
   takes: [contextArgument(), ...OUT_OPTIONS, ...READ_OPTIONS],
   async run(io, context, options) {
-    const { shell } = io;
-    await using store = await io.openStore();
+    const store = await io.openStore();
     const { head, headDepth: depth } = await mustGetContext(store, context);
     const tip = head === NO_TURN ? undefined : { id: head, depth };
     const { exportChain } = await import('./export-chain.ts');
-    await exportChain(shell, store, tip, options);
+    await exportChain(io.shell, store, tip, options);
   },
 });
 

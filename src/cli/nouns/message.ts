@@ -2,7 +2,8 @@ import { given } from '../../base/given.ts';
 import { basename } from 'node:path';
 import { invalid } from '../../base/errors.ts';
 import type { Answer, Question } from '../../chat/events/payloads.ts';
-import { quipuVerb } from '../kit/command.ts';
+import type { Chat } from '../../chat/handle/chats.ts';
+import { quipuVerb, toHash, toId, toSeq } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
@@ -13,6 +14,10 @@ import type { ChatMessage } from '../../chat/projections/message.ts';
 import { escapeControls } from '../kit/text.ts';
 
 const TEXT_BYTES_MAX = 33_554_432;
+
+export async function openChat(io: CommandIo, id: string): Promise<Chat> {
+  return (await io.openStore()).chats.open(id);
+}
 
 export interface TextOptions {
   readonly text?: string;
@@ -72,19 +77,13 @@ const append = quipuVerb({
     option('--expect-seq <n>', 'only if this is the last event', parseCount),
     option('--expected-seq <n>', 'the old name of --expect-seq', parseCount).hideHelp(),
   ],
-  async run(io, chatId, options) {
-    const { role, branch, id } = options;
-    const expectedSeq = options.expectSeq ?? options.expectedSeq;
+  async give(io, chatId, options) {
+    const { role, branch, id, expectedSeq: old, expectSeq: expectedSeq = old } = options;
     const content = await readText(io, options);
-    await using store = await io.openStore();
-    const chat = await store.chats.open(chatId);
-    const named = given({ branch, id });
-    const message = await chat.add(
-      { role, content, ...named },
-      expectedSeq === undefined ? {} : { expectedSeq },
-    );
-    await io.print(message, () => `${message.id}\n`);
+    const chat = await openChat(io, chatId);
+    return chat.add({ role, content, ...given({ branch, id }) }, given({ expectedSeq }));
   },
+  show: toId,
 });
 
 const complete = quipuVerb({
@@ -100,15 +99,12 @@ const complete = quipuVerb({
     ...TEXT_OPTIONS,
     option('--interrupted', 'say that the text may be cut short'),
   ],
-  async run(io, id, message, { interrupted, ...options }) {
+  async give(io, id, message, { interrupted, ...options }) {
     const isGiven = Object.values(options).some((way) => way !== undefined && way !== false);
     const content = isGiven ? await readText(io, options) : undefined;
-    await using store = await io.openStore();
-    const chat = await store.chats.open(id);
-    const more = interrupted === undefined ? {} : { interrupted };
-    const event = await chat.complete(message, content, more);
-    await io.print(event, () => `${event.seq}\n`);
+    return (await openChat(io, id)).complete(message, content, given({ interrupted }));
   },
+  show: toSeq,
 });
 
 const resume = quipuVerb({
@@ -116,17 +112,16 @@ const resume = quipuVerb({
   summary: 'Add standard input to a message that was not completed, and complete it.',
   examples: ['echo "and the rest" | quipu chat resume $chat $streaming'],
   takes: [argument('<chat>', 'id of the chat'), argument('<message>', 'id of the message')],
-  async run(io, id, message) {
-    await using store = await io.openStore();
-    const stream = await (await store.chats.open(id)).resume(message);
+  async give(io, id, message) {
+    const stream = await (await openChat(io, id)).resume(message);
     const decoder = new TextDecoder('utf-8', { fatal: true });
     for await (const piece of io.shell.stdin) {
       await stream.write(decoder.decode(piece, { stream: true }));
     }
     await stream.write(decoder.decode());
-    const event = await stream.complete();
-    await io.print(event, () => `${event.seq}\n`);
+    return stream.complete();
   },
+  show: toSeq,
 });
 
 const edit = quipuVerb({
@@ -138,12 +133,11 @@ const edit = quipuVerb({
     argument('<message>', 'id of the message'),
     ...TEXT_OPTIONS,
   ],
-  async run(io, id, message, options) {
+  async give(io, id, message, options) {
     const content = await readText(io, options);
-    await using store = await io.openStore();
-    const event = await (await store.chats.open(id)).edit(message, content);
-    await io.print(event, () => `${event.seq}\n`);
+    return (await openChat(io, id)).edit(message, content);
   },
+  show: toSeq,
 });
 
 const fork = quipuVerb({
@@ -160,14 +154,11 @@ const fork = quipuVerb({
     option('--branch <id>', 'id of the branch (default: a new id)'),
     option('--before-it', 'without the message itself'),
   ],
-  async run(io, id, message, options) {
-    await using store = await io.openStore();
-    const { branch: name, beforeIt } = options;
-    const branch = await (
-      await store.chats.open(id)
-    ).fork(message, given({ branch: name, before: beforeIt }));
-    await io.print({ branch }, () => `${branch}\n`);
+  async give(io, id, message, { branch, beforeIt: before }) {
+    const chat = await openChat(io, id);
+    return { branch: await chat.fork(message, given({ branch, before })) };
   },
+  show: ({ branch }) => `${branch}\n`,
 });
 
 const redact = quipuVerb({
@@ -188,8 +179,7 @@ const redact = quipuVerb({
   ],
   async run(io, id, what, { batch, ...options }) {
     const { shell } = io;
-    await using store = await io.openStore();
-    const chat = await store.chats.open(id);
+    const chat = await openChat(io, id);
     const report = await (batch === true
       ? chat.redactBatch(what, options)
       : chat.redact(what, options));
@@ -222,14 +212,11 @@ const attach = quipuVerb({
     option('--call <id>', 'with --artifact: the tool call that made it'),
     option('--message <id>', 'the message it belongs to'),
   ],
-  async run(io, id, file, options) {
-    const { shell } = io;
+  async give(io, id, file, options) {
     const { name = file === '-' ? 'standard input' : basename(file) } = options;
-    await using store = await io.openStore();
-    const chat = await store.chats.open(id);
-    const attachment = await chat.attach(readInput(shell, file), { ...options, name });
-    await io.print(attachment, () => `${attachment.hash}\n`);
+    return (await openChat(io, id)).attach(readInput(io.shell, file), { ...options, name });
   },
+  show: toHash,
 });
 
 const ask = quipuVerb({
@@ -242,14 +229,12 @@ const ask = quipuVerb({
     required('--questions <json>', 'a list of {id, text, kind, options}', parseJson),
     option('--title <text>', 'what they are about'),
   ],
-  async run(io, id, { questions, title }) {
+  async give(io, id, { questions, ...title }) {
     if (!Array.isArray(questions)) throw invalid('questions', 'must be a JSON list');
-    await using store = await io.openStore();
-    const chat = await store.chats.open(id);
-    const named = title === undefined ? {} : { title };
-    const batch = await chat.ask(questions as readonly Question[], named);
-    await io.print({ batch }, () => `${batch}\n`);
+    const chat = await openChat(io, id);
+    return { batch: await chat.ask(questions as readonly Question[], title) };
   },
+  show: ({ batch }) => `${batch}\n`,
 });
 
 const answer = quipuVerb({
@@ -261,21 +246,15 @@ const answer = quipuVerb({
     argument('<batch>', 'id of the batch'),
     required('--answers <json>', 'an object from question to answer', parseJson),
   ],
-  async run(io, id, batch, options) {
-    const { answers } = options;
+  async give(io, id, batch, { answers }) {
     if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
       throw invalid('answers', 'must be a JSON object from question to answer');
     }
-    const given = Object.entries(answers as Record<string, Answer['value']>);
-    await using store = await io.openStore();
-    const event = await (
-      await store.chats.open(id)
-    ).answer(
-      batch,
-      given.map(([question_id, value]) => ({ question_id, value })),
-    );
-    await io.print(event, () => `${event.seq}\n`);
+    const all = Object.entries(answers as Record<string, Answer['value']>);
+    const list = all.map(([question_id, value]) => ({ question_id, value }));
+    return (await openChat(io, id)).answer(batch, list);
   },
+  show: toSeq,
 });
 
 const dismiss = quipuVerb({
@@ -287,11 +266,8 @@ const dismiss = quipuVerb({
     argument('<batch>', 'id of the batch'),
     option('--reason <text>', 'why'),
   ],
-  async run(io, id, batch, options) {
-    await using store = await io.openStore();
-    const event = await (await store.chats.open(id)).dismiss(batch, options.reason);
-    await io.print(event, () => `${event.seq}\n`);
-  },
+  give: async (io, id, batch, { reason }) => (await openChat(io, id)).dismiss(batch, reason),
+  show: toSeq,
 });
 
 export const messageVerbs: readonly QuipuVerb[] = [

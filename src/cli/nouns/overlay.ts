@@ -1,4 +1,5 @@
-import { quipuVerb } from '../kit/command.ts';
+import { given } from '../../base/given.ts';
+import { quipuVerb, toHash, toSeq } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { stillUsed } from './erasure.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
@@ -22,16 +23,12 @@ const patch = quipuVerb({
     ),
     ...PAYLOAD_OPTIONS,
   ],
-  async run(io, id, options) {
+  async give(io, id, options) {
     const { payload, encoding } = await readPayload(io, options);
-    const { expectSeq: expectedSeq } = options;
-    await using store = await io.openStore();
-    const patch = await store.contexts.patch(id, payload, {
-      encoding,
-      ...(expectedSeq !== undefined && { expectedSeq }),
-    });
-    await io.print(patch, () => `${patch.seq}\n`);
+    const { contexts } = await io.openStore();
+    return contexts.patch(id, payload, given({ encoding, expectedSeq: options.expectSeq }));
   },
+  show: toSeq,
 });
 
 const tombstone = quipuVerb({
@@ -48,14 +45,9 @@ const tombstone = quipuVerb({
       parseCount,
     ),
   ],
-  async run(io, id, options) {
-    const { reason, expectSeq: expectedSeq } = options;
-    await using store = await io.openStore();
-    const patch = await store.contexts.tombstone(id, reason, {
-      ...(expectedSeq !== undefined && { expectedSeq }),
-    });
-    await io.print(patch, () => `${patch.seq}\n`);
-  },
+  give: async (io, id, { reason, expectSeq: expectedSeq }) =>
+    (await io.openStore()).contexts.tombstone(id, reason, given({ expectedSeq })),
+  show: toSeq,
 });
 
 const patches = quipuVerb({
@@ -63,19 +55,14 @@ const patches = quipuVerb({
   summary: 'List the patches on a turn, oldest first.',
   examples: ['quipu context patches 12', 'quipu context patches 12 --json'],
   takes: [argument('<turn>', 'turn id', parseTurnId)],
-  async run(io, id) {
-    await using store = await io.openStore();
-    await io.printRows(await store.contexts.patches(id), (patches, screen) => {
-      const rows = patches.map((patch) => [
-        String(patch.seq),
-        patch.tombstone ? 'tombstone' : 'patch',
-        screen.time(patch.createdAt),
-        String(patch.encoding),
-        toSize(patch.size),
-      ]);
-      return screen.table(['SEQ', 'WHAT', 'CREATED', 'ENCODING', 'SIZE'], rows, ['SEQ', 'SIZE']);
-    });
-  },
+  list: async (io, id) => (await io.openStore()).contexts.patches(id),
+  columns: [
+    ['SEQ', ({ seq }) => seq, 'right'],
+    ['WHAT', ({ tombstone }) => (tombstone ? 'tombstone' : 'patch')],
+    ['CREATED', ({ createdAt }, screen) => screen.time(createdAt)],
+    ['ENCODING', ({ encoding }) => encoding],
+    ['SIZE', ({ size }) => toSize(size), 'right'],
+  ],
 });
 
 const erase = quipuVerb({
@@ -92,13 +79,12 @@ const erase = quipuVerb({
     option('--everywhere', 'also from the other turns that use the same bytes'),
   ],
   async run(io, id, options) {
-    const { shell } = io;
     const { reason, everywhere = false } = options;
-    await using store = await io.openStore();
-    const report = await store.contexts.erase(id, { reason, everywhere });
+    const { contexts } = await io.openStore();
+    const report = await contexts.erase(id, { reason, everywhere });
     const { turn, erased, blobs } = report;
     if (io.json) await io.printJson(report);
-    else if (erased) for (const { hash } of blobs) await shell.out(`${hash}\n`);
+    else if (erased) for (const blob of blobs) await io.shell.out(toHash(blob));
     if (!erased) throw stillUsed(blobs, turn);
   },
 });
@@ -108,10 +94,9 @@ const pin = quipuVerb({
   summary: 'Keep a turn and all before it, also if no context leads to it.',
   examples: ['quipu context pin 12 --reason "quoted in the report"'],
   takes: [argument('<turn>', 'turn id', parseTurnId), option('--reason <text>', 'why')],
-  async run(io, id, { reason }) {
-    await using store = await io.openStore();
-    await store.contexts.pin(id, { ...(reason !== undefined && { reason }) });
-    if (io.json) await io.printJson({ turn: String(id), pinned: true });
+  async give(io, id, reason) {
+    await (await io.openStore()).contexts.pin(id, reason);
+    return { turn: String(id), pinned: true };
   },
 });
 
@@ -120,10 +105,9 @@ const unpin = quipuVerb({
   summary: 'Remove the pin of a turn.',
   examples: ['quipu context unpin 12'],
   takes: [argument('<turn>', 'turn id', parseTurnId)],
-  async run(io, id) {
-    await using store = await io.openStore();
-    await store.contexts.unpin(id);
-    if (io.json) await io.printJson({ turn: String(id), pinned: false });
+  async give(io, id) {
+    await (await io.openStore()).contexts.unpin(id);
+    return { turn: String(id), pinned: false };
   },
 });
 
@@ -131,14 +115,11 @@ const pins = quipuVerb({
   name: 'pins',
   summary: 'List the pinned turns.',
   examples: ['quipu context pins', 'quipu context pins --json'],
-  async run(io) {
-    await using store = await io.openStore();
-    const pins = await store.contexts.pins();
-    await io.printRows(pins, (_, screen) => {
-      const rows = pins.map(({ turn, reason = '' }) => [String(turn), reason]);
-      return screen.table(['TURN', 'REASON'], rows, ['TURN']);
-    });
-  },
+  list: async (io) => (await io.openStore()).contexts.pins(),
+  columns: [
+    ['TURN', ({ turn }) => turn, 'right'],
+    ['REASON', ({ reason = '' }) => reason],
+  ],
 });
 
 export const overlayVerbs: readonly QuipuVerb[] = [

@@ -1,13 +1,7 @@
 import { given } from '../../base/given.ts';
 import { invalid } from '../../base/errors.ts';
-import type {
-  EventType,
-  NewEvent,
-  PeekOptions,
-  Queue,
-  WorkNote,
-} from '../../queue/events/queue.ts';
-import { quipuVerb } from '../kit/command.ts';
+import type { EventType, NewEvent, Queue, QueueEvent, WorkNote } from '../../queue/events/queue.ts';
+import { quipuVerb, upTo } from '../kit/command.ts';
 import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { EVENT_TYPES, collect, parseCount, parseSeconds } from '../kit/parse.ts';
 import { argument, oneOf, option, preset, required } from '../kit/verb.ts';
@@ -17,28 +11,23 @@ const create = quipuVerb({
   summary: 'Create a queue, if it does not exist.',
   examples: ['quipu queue create inbox'],
   takes: [argument('<queue>', 'its name')],
-  async run(io, name) {
-    await using store = await io.createStore();
-    await store.queues.open(name);
-    await io.print({ name }, () => `${name}\n`);
+  async give(io, name) {
+    await (await io.createStore()).queues.open(name);
+    return { name };
   },
+  show: ({ name }) => `${name}\n`,
 });
 
 const list = quipuVerb({
   name: 'list',
   summary: 'List the queues by name.',
   examples: ['quipu queue list'],
-  async run(io) {
-    await using store = await io.openStore();
-    await io.printRows(await store.queues.list(), (queues, screen) => {
-      const rows = queues.map((queue) => [
-        queue.name,
-        String(queue.event_count),
-        String(queue.subscriptions),
-      ]);
-      return screen.table(['QUEUE', 'EVENTS', 'CONSUMERS'], rows, ['EVENTS', 'CONSUMERS']);
-    });
-  },
+  list: async (io) => (await io.openStore()).queues.list(),
+  columns: [
+    ['QUEUE', ({ name }) => name],
+    ['EVENTS', ({ event_count }) => event_count, 'right'],
+    ['CONSUMERS', ({ subscriptions }) => subscriptions, 'right'],
+  ],
 });
 
 const show = quipuVerb({
@@ -48,11 +37,9 @@ const show = quipuVerb({
   examples: ['quipu queue show inbox', 'quipu queue show inbox --json'],
   takes: [argument('<queue>', 'its name')],
   async run(io, name) {
-    const { shell } = io;
-    const info = await withQueue(io, name, (queue) => queue.info());
-    if (io.json) return io.printJson(info);
+    const info = await (await openQueue(io, name)).info();
     const { toQueueText } = await import('../kit/queue-events.ts');
-    await shell.out(toQueueText(info));
+    await io.print(info, toQueueText);
   },
 });
 
@@ -83,8 +70,7 @@ const push = quipuVerb({
   async run(io, name, options) {
     const { shell } = io;
     const events = await readPushed(shell, options);
-    await using store = await io.createStore();
-    const queue = await store.queues.open(name);
+    const queue = await (await io.createStore()).queues.open(name);
     const ids = await queue.pushBatch(events);
     if (!io.json) await shell.out(ids.map((id) => `${id}\n`).join(''));
     else await io.printJson(options.batch === true ? { ids } : { id: ids[0] });
@@ -123,15 +109,11 @@ const peek = quipuVerb({
     preset('-n, --limit <n>', 'how many at most', parseCount, 100),
     option('--filter <condition>', `such as "type = 'message'"`),
   ],
-  async run(io, name, { after, limit, filter }) {
-    const options: PeekOptions = {
-      lastEventId: after,
-      limit,
-      ...(filter !== undefined && { filter }),
-    };
-    const events = await withQueue(io, name, (queue) => queue.peek(options));
-    for (const event of events) await io.printJson(event);
+  async each(io, name, { after, limit, filter }) {
+    const queue = await openQueue(io, name);
+    return queue.peek({ limit, lastEventId: after, ...given({ filter }) });
   },
+  line: toJsonLine,
 });
 
 const subscribe = quipuVerb({
@@ -147,10 +129,9 @@ const subscribe = quipuVerb({
     required('--handler <cmd>', 'a command for the shell, run where the store is'),
     option('--filter <condition>', 'which events (default: all)'),
   ],
-  async run(io, name, consumer, options) {
-    const row = await withQueue(io, name, (queue) => queue.subscribe({ consumer, ...options }));
-    await io.print(row, () => `${row.consumer_id}\n`);
-  },
+  give: async (io, name, consumer, options) =>
+    (await openQueue(io, name)).subscribe({ consumer, ...options }),
+  show: ({ consumer_id }) => `${consumer_id}\n`,
 });
 
 const unsubscribe = quipuVerb({
@@ -158,9 +139,7 @@ const unsubscribe = quipuVerb({
   summary: 'Remove a consumer. Its progress stays.',
   examples: ['quipu queue unsubscribe inbox worker-1'],
   takes: [argument('<queue>', 'its name'), argument('<consumer>', 'which one')],
-  async run(io, name, consumer) {
-    await withQueue(io, name, (queue) => queue.unsubscribe(consumer));
-  },
+  give: async (io, name, consumer) => (await openQueue(io, name)).unsubscribe(consumer),
 });
 
 const pop = quipuVerb({
@@ -181,13 +160,12 @@ const pop = quipuVerb({
       parseCount,
     ),
   ],
-  async run(io, name, consumer, options) {
-    const { shell } = io;
-    const { after, limit, fence = fenceOf(shell, name, consumer) } = options;
-    const page = { lastEventId: after, limit, ...(fence !== undefined && { fence }) };
-    const events = await withQueue(io, name, (queue) => queue.pop(consumer, page));
-    for (const event of events) await io.printJson(event);
+  async each(io, name, consumer, options) {
+    const { after, limit, fence = fenceOf(io.shell, name, consumer) } = options;
+    const queue = await openQueue(io, name);
+    return queue.pop(consumer, { lastEventId: after, limit, ...given({ fence }) });
   },
+  line: toJsonLine,
 });
 
 /** The fence that a worker gave this handler, if the command is about the same consumer. */
@@ -204,7 +182,7 @@ const dispatch = quipuVerb({
   takes: [argument('<queue>', 'its name')],
   async run(io, name) {
     const { shell } = io;
-    const report = await withQueue(io, name, (queue) => queue.dispatch());
+    const report = await (await openQueue(io, name)).dispatch();
     if (io.json) return io.printJson(report);
     for (const consumer of report.started) await shell.out(`started ${consumer}\n`);
     for (const { consumer, reason } of report.skipped) {
@@ -237,12 +215,12 @@ const work = quipuVerb({
     const { shell } = io;
     const { consumer, once, jobs, lease } = options;
     const signal = shell.catchInterrupt();
-    await using store = await io.openStore();
+    const { queues: all } = await io.openStore();
     const print = async (note: WorkNote): Promise<void> => {
       await io.print(note, toLine);
     };
     let printed: Promise<void> = Promise.resolve();
-    await store.queues.work({
+    await all.work({
       signal,
       // Handlers find the store through this variable.
       env: { QUIPU_STORE: io.place },
@@ -271,21 +249,12 @@ const follow = quipuVerb({
     option('--filter <condition>', `such as "type = 'message'"`),
     option('-n, --count <n>', 'stop after this many events', parseCount),
   ],
-  async run(io, name, options) {
-    const { shell } = io;
-    const { after, filter, count = Infinity } = options;
-    if (count === 0) return;
-    const signal = shell.catchInterrupt();
-    const from = { lastEventId: after, signal, ...(filter !== undefined && { filter }) };
-    await withQueue(io, name, async (queue) => {
-      let printed = 0;
-      for await (const event of queue.follow(from)) {
-        await io.printJson(event);
-        printed += 1;
-        if (printed >= count) return;
-      }
-    });
+  async *each(io, name, { after, filter, count }) {
+    const signal = io.shell.catchInterrupt();
+    const queue = await openQueue(io, name);
+    yield* upTo(count, queue.follow({ lastEventId: after, signal, ...given({ filter }) }));
   },
+  line: toJsonLine,
 });
 
 export const queueVerbs: readonly QuipuVerb[] = [
@@ -302,14 +271,11 @@ export const queueVerbs: readonly QuipuVerb[] = [
   follow,
 ];
 
-/** Works on a queue that exists. */
-export async function withQueue<T>(
-  io: CommandIo,
-  name: string,
-  work: (queue: Queue) => Promise<T>,
-): Promise<T> {
-  await using store = await io.openStore();
-  const queue = await store.queues.open(name, { create: false });
-  // The work is awaited here, so that the store is open until the work is done.
-  return await work(queue);
+/** Opens a queue that exists. */
+async function openQueue(io: CommandIo, name: string): Promise<Queue> {
+  return (await io.openStore()).queues.open(name, { create: false });
+}
+
+function toJsonLine(event: QueueEvent): string {
+  return `${JSON.stringify(event)}\n`;
 }

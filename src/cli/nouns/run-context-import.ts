@@ -41,7 +41,7 @@ export async function runContextImport(io: CommandIo, file: string): Promise<voi
   const read = (): AsyncGenerator<readonly Line[]> => readGroups(readInput(shell, file));
   // A file is checked first, so that a damaged one changes nothing.
   if (file !== '-') for await (const _ of read()) continue;
-  await using store = await io.createStore();
+  const store = await io.createStore();
   const importer = new Importer(store);
   try {
     for await (const group of read()) {

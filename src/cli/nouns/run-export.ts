@@ -16,7 +16,7 @@ export async function runExport(
   context: GivenContext,
   { as = 'markdown', ...out }: ExportGiven,
 ): Promise<void> {
-  await using store = await io.openStore();
+  const store = await io.openStore();
   const id = await findContextId(store, context);
   await using output = await openOutput(io.shell, out);
   for await (const piece of exportHistory(store, id, as, SOURCES)) await output.write(piece);

@@ -47,7 +47,7 @@ export async function runLog(
 ): Promise<void> {
   if (all && given !== undefined)
     throw invalid('--all', 'shows all contexts; leave the context out');
-  await using store = await io.openStore();
+  const store = await io.openStore();
   const found = await findBranches(io, store, given, { all, graph });
   const heads = headsOf(found);
   const screen = toLogScreen(io.shell);

@@ -15,7 +15,7 @@ export interface UsageGiven {
 export async function runUsage(io: CommandIo, given: UsageGiven): Promise<void> {
   const { by = 'day', since } = given;
   const prices = given.prices === undefined ? undefined : await readPrices(io, given.prices);
-  await using store = await io.openStore();
+  const store = await io.openStore();
   const sums = await sumUsage(store, SOURCES, {
     by,
     ...(since !== undefined && {

@@ -51,7 +51,7 @@ const search = quipuVerb({
     const { shell } = io;
     const query = words.join(' ');
     if (query.trim() === '') throw invalid('query', 'is empty; write a word to look for');
-    await using store = await io.openStore();
+    const store = await io.openStore();
     const answer = await withProgress(shell, (progress) =>
       store.search(query, { ...toOptions(given), progress }),
     );

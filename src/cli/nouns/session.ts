@@ -1,12 +1,11 @@
-import { given } from '../../base/given.ts';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { invalid } from '../../base/errors.ts';
 import type { NewEntry, SessionEntry } from '../../session/entries/session-entry.ts';
 import type { Session } from '../../session/sessions.ts';
-import { quipuVerb } from '../kit/command.ts';
-import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, toId, upTo } from '../kit/command.ts';
+import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { toFacts, toSize } from '../kit/text.ts';
 import { readLines } from '../kit/input.ts';
@@ -24,17 +23,19 @@ const create = quipuVerb({
     option('--folder <folder>', 'folder for its file (default: inside the store)'),
     option('--title <text>', 'title of the session'),
   ],
-  async run(io, { cwd = '.', folder, title }) {
-    const { shell } = io;
-    await using store = await io.createStore();
-    await using session = await store.sessions.create({
-      cwd: resolve(shell.cwd, cwd),
-      ...(folder !== undefined && { folder: resolve(shell.cwd, folder) }),
+  async give(io, { cwd = '.', folder, title }) {
+    const at = io.shell.cwd;
+    await using session = await (
+      await io.createStore()
+    ).sessions.create({
+      cwd: resolve(at, cwd),
+      ...(folder !== undefined && { folder: resolve(at, folder) }),
       ...(title !== undefined && { header: { title } }),
     });
     const { id, file, header } = session;
-    await io.print({ id, file, header }, () => `${id}\n`);
+    return { id, file, header };
   },
+  show: toId,
 });
 
 const LINE_BYTES_MAX = 256 * 1024 * 1024;
@@ -50,15 +51,14 @@ const append = quipuVerb({
     argument('<session>', 'id or path of its file'),
     option('--entry <json>', 'the entry (default: one a line on standard input)', parseJson),
   ],
-  async run(io, name, { entry }) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    await using session = await store.sessions.open(toSessionArgument(shell, name));
-    for await (const given of entry === undefined ? entriesOf(shell) : [entry]) {
+  async *each(io, name, { entry }) {
+    await using session = await openSession(io, name);
+    for await (const given of entry === undefined ? entriesOf(io.shell) : [entry]) {
       const { id, parentId } = await session.append(given as NewEntry);
-      await io.print({ id, parentId }, () => `${id}\n`);
+      yield { id, parentId };
     }
   },
+  line: toId,
 });
 
 async function* entriesOf(shell: QuipuShell): AsyncGenerator<unknown> {
@@ -83,20 +83,13 @@ const list = quipuVerb({
     preset('-n, --limit <n>', 'how many at most', parseCount, 50),
     option('--cursor <text>', 'continue where the previous page ended'),
   ],
-  async run(io, { limit, cursor }) {
-    await using store = await io.openStore();
-    const page = await store.sessions.list({ limit, ...(cursor !== undefined && { cursor }) });
-    await io.printRows(page.items, (sessions, screen) => {
-      const rows = sessions.map(({ id, updatedAt, sizeBytes, header, file }) => [
-        id,
-        updatedAt === undefined ? 'not here' : screen.time(updatedAt),
-        sizeBytes === undefined ? '' : toSize(sizeBytes),
-        header?.cwd ?? file,
-      ]);
-      return screen.table(['SESSION', 'UPDATED', 'SIZE', 'CWD'], rows, ['SIZE']);
-    });
-    if (page.cursor !== undefined) io.noteMore({ cursor: page.cursor });
-  },
+  list: async (io, options) => (await io.openStore()).sessions.list(options),
+  columns: [
+    ['SESSION', ({ id }) => id],
+    ['UPDATED', ({ updatedAt }, screen) => (updatedAt ? screen.time(updatedAt) : 'not here')],
+    ['SIZE', ({ sizeBytes }) => (sizeBytes === undefined ? '' : toSize(sizeBytes)), 'right'],
+    ['CWD', ({ header, file }) => header?.cwd ?? file],
+  ],
 });
 
 const show = quipuVerb({
@@ -104,30 +97,21 @@ const show = quipuVerb({
   summary: 'Show where a session is and what it contains.',
   examples: ['quipu session show $id'],
   takes: [argument('<session>', 'id or path of its file')],
-  async run(io, name) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const details = await store.sessions.details(toSessionArgument(shell, name));
-    if (io.json) {
-      await io.printJson(details);
-      return;
-    }
-    const { id, file, available, header, sizeBytes = 0 } = details;
-    await shell.out(
-      toFacts([
-        ['session', id],
-        ['file', available ? file : `${file} (not here)`],
-        ['size', toSize(sizeBytes)],
-        ['cwd', header?.cwd ?? ''],
-        ['began', header?.timestamp ?? ''],
-        ['updated', details.updatedAt ?? ''],
-        ['forked from', header?.parentSession ?? ''],
-        ['artifacts', `${details.artifacts.join(' ')} (${toSize(details.artifactBytes)})`],
-        ['agent outputs', details.agentOutputs.join(' ')],
-        ['blobs', String(details.blobs)],
-      ]),
-    );
-  },
+  give: async (io, name) =>
+    (await io.openStore()).sessions.details(toSessionArgument(io.shell, name)),
+  show: ({ id, file, available, header, sizeBytes = 0, ...details }) =>
+    toFacts([
+      ['session', id],
+      ['file', available ? file : `${file} (not here)`],
+      ['size', toSize(sizeBytes)],
+      ['cwd', header?.cwd ?? ''],
+      ['began', header?.timestamp ?? ''],
+      ['updated', details.updatedAt ?? ''],
+      ['forked from', header?.parentSession ?? ''],
+      ['artifacts', `${details.artifacts.join(' ')} (${toSize(details.artifactBytes)})`],
+      ['agent outputs', details.agentOutputs.join(' ')],
+      ['blobs', String(details.blobs)],
+    ]),
 });
 
 interface CatGiven {
@@ -150,10 +134,8 @@ const cat = quipuVerb({
     option('--raw', 'leave references to blobs as they are'),
   ],
   async run(io, name, options) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    await using session = await store.sessions.open(toSessionArgument(shell, name));
-    for await (const entry of chosen(session, options, shell)) await io.printJson(entry);
+    await using session = await openSession(io, name);
+    for await (const entry of chosen(session, options, io.shell)) await io.printJson(entry);
   },
 });
 
@@ -194,17 +176,10 @@ const follow = quipuVerb({
     option('-n, --count <n>', 'end after so many entries', parseCount),
     option('--raw', 'leave references to blobs as they are'),
   ],
-  async run(io, name, { count = Infinity, raw = false }) {
-    const { shell } = io;
-    if (count === 0) return;
-    await using store = await io.openStore();
-    await using session = await store.sessions.open(toSessionArgument(shell, name));
-    let printed = 0;
-    for await (const entry of oldAndNew(session, raw, shell)) {
-      await io.printJson(entry);
-      printed += 1;
-      if (printed >= count) return;
-    }
+  async run(io, name, { count, raw = false }) {
+    await using session = await openSession(io, name);
+    const entries = oldAndNew(session, raw, io.shell);
+    for await (const entry of upTo(count, entries)) await io.printJson(entry);
   },
 });
 
@@ -277,10 +252,10 @@ const artifact = quipuVerb({
   ],
   async run(io, name, address, options) {
     const { shell } = io;
-    await using store = await io.openStore();
+    const { sessions } = await io.openStore();
     const session = toSessionArgument(shell, name);
     if (address === undefined) {
-      const { artifacts, agentOutputs } = await store.sessions.details(session);
+      const { artifacts, agentOutputs } = await sessions.details(session);
       const ids = [
         ...artifacts.map((id) => `artifact://${id}`),
         ...agentOutputs.map((id) => `agent://${id}`),
@@ -290,11 +265,7 @@ const artifact = quipuVerb({
       return;
     }
     const url = /^\d+$/.test(address) ? `artifact://${address}` : address;
-    const { offset, limit } = options;
-    const resource = await store.sessions.resolve(url, {
-      session,
-      ...given({ offset, limit }),
-    });
+    const resource = await sessions.resolve(url, { session, ...options });
     for (const note of resource.notes) shell.err(`${note}\n`);
     await io.print(resource, () => resource.content);
   },
@@ -305,11 +276,9 @@ const rm = quipuVerb({
   summary: 'Remove a session and its artifacts; "quipu gc" then frees its blobs.',
   examples: ['quipu session rm $id'],
   takes: [argument('<session>', 'id or path of its file')],
-  async run(io, session) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    await store.sessions.remove(toSessionArgument(shell, session));
-    if (io.json) await io.printJson({ session, removed: true });
+  async give(io, session) {
+    await (await io.openStore()).sessions.remove(toSessionArgument(io.shell, session));
+    return { session, removed: true };
   },
 });
 
@@ -323,6 +292,10 @@ export const sessionVerbs: readonly QuipuVerb[] = [
   artifact,
   rm,
 ];
+
+async function openSession(io: CommandIo, name: string): Promise<Session> {
+  return (await io.openStore()).sessions.open(toSessionArgument(io.shell, name));
+}
 
 /** Keeps an id as it is. Resolves a path from the user's working directory. */
 export function toSessionArgument(shell: QuipuShell, text: string): string {

@@ -55,8 +55,7 @@ const stats = quipuVerb({
   summary: 'Show counts, sizes and how much sharing and compression save.',
   examples: ['quipu stats', 'quipu stats --json'],
   async run(io) {
-    await using store = await io.openStore();
-    const found = await store.maintain.stats();
+    const found = await (await io.openStore()).maintain.stats();
     await io.print(found, () => toStatsFacts(nameOfPlace(io.place), found));
   },
 });
@@ -94,13 +93,13 @@ const copy = quipuVerb({
     argument('<from>', 'a folder or postgres://…; stop all programs that use it first'),
     argument('<to>', 'a place without a store, or the rest of an interrupted run'),
   ],
-  async run(io, from, to) {
+  async give(io, from, to) {
     const { shell } = io;
     const signal = shell.catchInterrupt();
     const onLeftOut = (leftOut: readonly LeftOut[]): void => {
       if (!io.json) for (const item of leftOut) shell.err(toNote(item));
     };
-    const report = await withProgress(shell, (progress) =>
+    return withProgress(shell, (progress) =>
       shell
         .copyStore(toAbsolute(shell.cwd, from), toAbsolute(shell.cwd, to), {
           progress,
@@ -112,8 +111,8 @@ const copy = quipuVerb({
           throw new Interrupted('stopped; the same command goes on from here');
         }),
     );
-    await io.print(report, toCopyFacts);
   },
+  show: toCopyFacts,
 });
 
 function toNote({ what, count, why }: LeftOut): string {
@@ -213,10 +212,9 @@ const checkpoint = quipuVerb({
   name: 'checkpoint',
   summary: 'Empty the journal into the files, so that opening is fast.',
   examples: ['quipu checkpoint'],
-  async run(io) {
-    await using store = await io.openStore();
-    await store.maintain.checkpoint();
-    if (io.json) await io.printJson({ checkpointed: true });
+  async give(io) {
+    await (await io.openStore()).maintain.checkpoint();
+    return { checkpointed: true };
   },
 });
 
@@ -224,11 +222,10 @@ const reindex = quipuVerb({
   name: 'reindex',
   summary: 'Rebuild the index from the data of the store.',
   examples: ['quipu reindex'],
-  async run(io) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    await withProgress(shell, (report) => store.maintain.reindex(report));
-    if (io.json) await io.printJson({ reindexed: true });
+  async give(io) {
+    const { maintain } = await io.openStore();
+    await withProgress(io.shell, (report) => maintain.reindex(report));
+    return { reindexed: true };
   },
 });
 
@@ -243,7 +240,7 @@ const mcp = quipuVerb({
   takes: [option('--allow-writes', 'also offer the tools that fork threads and append notes')],
   async run(io, { allowWrites = false }) {
     const signal = io.shell.catchInterrupt();
-    await using store = await (allowWrites ? io.createStore() : io.openStore());
+    const store = await (allowWrites ? io.createStore() : io.openStore());
     // Few commands need the protocol, so it is loaded here.
     const { serveStdio } = await import('../../mcp/serve-stdio.ts');
     await serveStdio(store, { allowWrites, version: readVersion() }, signal);

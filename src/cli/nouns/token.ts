@@ -5,8 +5,10 @@ import { exists, invalid, notFound } from '../../base/errors.ts';
 import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
 import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
+import type { TokenRecord } from '../../server/access/token.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';
+import { tableOf } from '../kit/screen.ts';
 import { toFacts, toTime } from '../kit/text.ts';
 import { argument, oneOf, option } from '../kit/verb.ts';
 import type { OptionOf } from '../kit/verb.ts';
@@ -92,25 +94,29 @@ const list = quipuVerb({
   examples: ['quipu token list', 'quipu token list --json'],
   takes: [...TOKEN_FILE_OPTION],
   async run(io, { tokenFile }) {
-    const { shell } = io;
     const records = await readTokenFile(locateTokenFile(io, tokenFile));
-    const shown = records.map((record) => {
-      const { sha256: _, ...others } = record;
-      return others;
-    });
-    await io.printRows(shown, (_, screen) => {
-      const rows = records.map((record) => [
-        record.name,
-        record.scope,
-        `…${record.ends}`,
-        screen.time(record.createdAt),
-        record.expiresAt === undefined ? 'never' : screen.time(record.expiresAt),
-        hasExpired(record, shell.now()) ? 'expired' : 'good',
-      ]);
-      return screen.table(['NAME', 'SCOPE', 'ENDS', 'CREATED', 'EXPIRES', 'STATE'], rows);
-    });
+    await io.printRows(
+      records.map(withoutHash),
+      tableOf([
+        ['NAME', ({ name }) => name],
+        ['SCOPE', ({ scope }) => scope],
+        ['ENDS', ({ ends }) => `…${ends}`],
+        ['CREATED', ({ createdAt }, screen) => screen.time(createdAt)],
+        ['EXPIRES', ({ expiresAt: at }, screen) => (at === undefined ? 'never' : screen.time(at))],
+        ['STATE', (token) => stateOf(token, io)],
+      ]),
+    );
   },
 });
+
+function withoutHash(record: TokenRecord): Omit<TokenRecord, 'sha256'> {
+  const { sha256: _, ...shown } = record;
+  return shown;
+}
+
+function stateOf(token: Omit<TokenRecord, 'sha256'>, { shell }: CommandIo): string {
+  return hasExpired(token, shell.now()) ? 'expired' : 'good';
+}
 
 const show = quipuVerb({
   name: 'show',
@@ -121,15 +127,14 @@ const show = quipuVerb({
     const records = await readTokenFile(locateTokenFile(io, tokenFile));
     const record = records.find((other) => other.name === name);
     if (record === undefined) throw notFound('token', name);
-    const { sha256: _, ...shown } = record;
-    await io.print(shown, () =>
+    await io.print(withoutHash(record), () =>
       toFacts([
         ['token', record.name],
         ['scope', record.scope],
         ['ends', `…${record.ends}`],
         ['created', toTime(record.createdAt)],
         ['expires', record.expiresAt === undefined ? 'never' : toTime(record.expiresAt)],
-        ['state', hasExpired(record, io.shell.now()) ? 'expired' : 'good'],
+        ['state', stateOf(record, io)],
       ]),
     );
   },
@@ -141,13 +146,13 @@ const rm = quipuVerb({
   summary: 'Revoke a token; a running server notices within a second.',
   examples: ['quipu token rm laptop'],
   takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
-  async run(io, name, { tokenFile }) {
+  async give(io, name, { tokenFile }) {
     await changeTokenFile(locateTokenFile(io, tokenFile), (records) => {
       const kept = records.filter((record) => record.name !== name);
       if (kept.length < records.length) return kept;
       throw notFound('token', name);
     });
-    if (io.json) await io.printJson({ revoked: name });
+    return { revoked: name };
   },
 });
 

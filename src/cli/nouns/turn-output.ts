@@ -1,9 +1,10 @@
 import { isQuipuError, notFound } from '../../base/errors.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { CommandIo } from '../kit/command.ts';
-import type { Screen } from '../kit/screen.ts';
+import { tableOf } from '../kit/screen.ts';
+import type { ShowRows } from '../kit/screen.ts';
 import { toPlainLine, toSize, toTime } from '../kit/text.ts';
-import type { ReadOptions, TurnPage } from '../../context/contexts.ts';
+import type { Contexts, ReadOptions, TurnPage } from '../../context/contexts.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Context } from '../../context/context.ts';
 import type { Store } from '../../store/store.ts';
@@ -11,18 +12,14 @@ import type { GivenContext } from '../kit/parse.ts';
 
 const PREVIEW_CHARS = 60;
 
-export function toTurnTable(turns: readonly Turn[], screen: Screen): string {
-  const headings = ['TURN', 'DEPTH', 'TYPE', 'CREATED', 'SIZE', 'PAYLOAD'];
-  const rows = turns.map((turn) => [
-    String(turn.id),
-    String(turn.depth),
-    turn.type,
-    screen.time(turn.createdAt),
-    toSize(turn.size),
-    toPreview(turn),
-  ]);
-  return screen.table(headings, rows, ['TURN', 'DEPTH', 'SIZE']);
-}
+export const showTurns: ShowRows<Turn> = tableOf([
+  ['TURN', ({ id }) => id, 'right'],
+  ['DEPTH', ({ depth }) => depth, 'right'],
+  ['TYPE', ({ type }) => type],
+  ['CREATED', ({ createdAt }, screen) => screen.time(createdAt)],
+  ['SIZE', ({ size }) => toSize(size), 'right'],
+  ['PAYLOAD', toPreview],
+]);
 
 /** Shows a turn on one line, for output that goes on while turns arrive. */
 export function toTurnLine(turn: Turn): string {
@@ -58,7 +55,7 @@ function toPayloadText(turn: Turn): string {
 
 /** Prints the turns of a page, and tells people how to see the page before: `back` and the cursor. */
 export async function printPage(io: CommandIo, page: TurnPage, back: string): Promise<void> {
-  await io.printRows(page.turns, toTurnTable);
+  await io.printRows(page.turns, showTurns);
   if (page.cursor === undefined) return;
   const note = io.json
     ? JSON.stringify({ cursor: String(page.cursor) })
@@ -79,6 +76,15 @@ export async function mustGetContext(store: Store, given: GivenContext): Promise
 /** An id is taken as it is: the verb that it is for says whether there is such a context. */
 export async function findContextId(store: Store, given: GivenContext): Promise<ContextId> {
   return typeof given === 'bigint' ? given : (await mustGetContext(store, given)).id;
+}
+
+/** The contexts of the store, and the id of the one that is meant. */
+export async function openContext(
+  io: CommandIo,
+  context: GivenContext,
+): Promise<{ readonly contexts: Contexts; readonly id: ContextId }> {
+  const store = await io.openStore();
+  return { contexts: store.contexts, id: await findContextId(store, context) };
 }
 
 export async function mustGetTurn(store: Store, id: TurnId, options: ReadOptions): Promise<Turn> {

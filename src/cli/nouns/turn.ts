@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import { NO_TURN } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import type { OpenTurn } from '../../context/contexts.ts';
@@ -13,10 +14,10 @@ import {
   toAppendOptions,
   toReadOptions,
 } from './turn-options.ts';
-import { quipuVerb } from '../kit/command.ts';
+import { quipuVerb, toId } from '../kit/command.ts';
 import type { QuipuVerb } from '../kit/command.ts';
 import { Interrupted, untilAborted } from '../kit/report-error.ts';
-import { findContextId, mustGetTurn, printPage, toTurnTable, toPreview } from './turn-output.ts';
+import { mustGetTurn, openContext, printPage, showTurns, toPreview } from './turn-output.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toSize, toTime } from '../kit/text.ts';
 import { argument, oneOf, option, preset, required } from '../kit/verb.ts';
@@ -36,18 +37,13 @@ const append = quipuVerb({
     ...PAYLOAD_OPTIONS,
     ...APPEND_OPTIONS,
   ],
-  async run(io, context, options) {
+  async give(io, context, options) {
     const { type, typeVersion: version } = options;
-    const given = await readPayload(io, options);
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const turn = await store.contexts.append(
-      id,
-      { type, ...(version !== undefined && { version }), ...given },
-      toAppendOptions(options),
-    );
-    await io.print(turn, () => `${turn.id}\n`);
+    const turn = { ...given({ type, version }), ...(await readPayload(io, options)) };
+    const { contexts, id } = await openContext(io, context);
+    return contexts.append(id, turn, toAppendOptions(options));
   },
+  show: toId,
 });
 
 const ABOUT = `Standard input has one JSON object a line: {"type", "payload"} and optionally "version" and
@@ -64,18 +60,14 @@ const appendBatch = quipuVerb({
   ],
   more: ABOUT,
   takes: [contextArgument(), ...APPEND_OPTIONS],
-  async run(io, context, options) {
-    const { shell } = io;
+  async each(io, context, options) {
     // This module is loaded here: it hashes, and `quipu doctor` must run where the hash module does not load.
     const { readBatch } = await import('./read-batch.ts');
-    const batch = await readBatch(shell.stdin);
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const turns = await store.contexts.appendBatch(id, batch, toAppendOptions(options));
-    for (const turn of turns) {
-      await io.print(turn, () => `${turn.id}\n`);
-    }
+    const batch = await readBatch(io.shell.stdin);
+    const { contexts, id } = await openContext(io, context);
+    return contexts.appendBatch(id, batch, toAppendOptions(options));
   },
+  line: toId,
 });
 
 const importVerb = quipuVerb({
@@ -112,18 +104,14 @@ const stream = quipuVerb({
   async run(io, context, options) {
     const { shell } = io;
     const { type, typeVersion: version, encoding } = options;
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
+    const { contexts, id } = await openContext(io, context);
     const signal = shell.catchInterrupt();
-    const open = await store.contexts.open(
-      id,
-      { type, ...(version !== undefined && { version }), encoding },
-      toAppendOptions(options),
-    );
+    const turnGiven = given({ type, version, encoding });
+    const open = await contexts.open(id, turnGiven, toAppendOptions(options));
     const source = untilAborted(shell.stdin, signal);
     await feed(open, encoding === 'text' ? checkUtf8(source) : source);
     const turn = signal.aborted ? await open.abort('interrupted') : await open.seal();
-    await io.print(turn, () => `${turn.id}\n`);
+    await io.print(turn, toId);
     if (signal.aborted) {
       throw new Interrupted(`interrupted; turn ${turn.id} keeps ${turn.size} bytes as aborted`);
     }
@@ -171,9 +159,8 @@ const last = quipuVerb({
     ...PAGE_OPTIONS,
   ],
   async run(io, context, options) {
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const page = await store.contexts.last(id, options.limit, toReadOptions(options));
+    const { contexts, id } = await openContext(io, context);
+    const page = await contexts.last(id, options.limit, toReadOptions(options));
     await printPage(io, page, `quipu context before ${id}`);
   },
 });
@@ -189,9 +176,8 @@ const before = quipuVerb({
     ...PAGE_OPTIONS,
   ],
   async run(io, context, turn, options) {
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const page = await store.contexts.before(id, turn, options.limit, toReadOptions(options));
+    const { contexts, id } = await openContext(io, context);
+    const page = await contexts.before(id, turn, options.limit, toReadOptions(options));
     await printPage(io, page, `quipu context before ${id}`);
   },
 });
@@ -206,16 +192,12 @@ const range = quipuVerb({
     argument('<to>', 'the depth to stop before', parseCount),
     ...PAGE_OPTIONS,
   ],
-  async run(io, context, ...given) {
-    const { shell } = io;
-    const [from, to, options] = given;
-    await using store = await io.openStore();
-    const id = await findContextId(store, context);
-    const page = await store.contexts.range(id, from, to, toReadOptions(options));
-    await io.printRows(page.turns, toTurnTable);
-    if (page.nextDepth === undefined) return;
-    const { nextDepth } = page;
-    shell.err(
+  async run(io, context, ...[from, to, options]) {
+    const { contexts, id } = await openContext(io, context);
+    const { turns, nextDepth } = await contexts.range(id, from, to, toReadOptions(options));
+    await io.printRows(turns, showTurns);
+    if (nextDepth === undefined) return;
+    io.shell.err(
       io.json
         ? `${JSON.stringify({ nextDepth })}\n`
         : `more: quipu context range ${id} ${nextDepth} ${to}\n`,
@@ -237,10 +219,8 @@ const turn = quipuVerb({
     ...READ_OPTIONS,
   ],
   async run(io, id, options) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const turn = await mustGetTurn(store, id, toReadOptions(options));
-    if (options.raw === true) await shell.out(turn.bytes ?? '');
+    const turn = await mustGetTurn(await io.openStore(), id, toReadOptions(options));
+    if (options.raw === true) await io.shell.out(turn.bytes ?? '');
     else await io.print(turn, toTurnFacts);
   },
 });

@@ -23,21 +23,17 @@ export const gc: QuipuVerb = quipuVerb({
     option('--grace <time>', 'spare blobs younger than this (default: 10m)', parseDuration),
     option('--all', 'also rewrite packs that are mostly in use, to free every unused byte'),
   ],
-  async run(io, { dryRun = false, grace, all = false }) {
+  async give(io, { grace: graceMs, ...options }) {
     const { shell } = io;
-    await using store = await io.openStore();
+    const { maintain } = await io.openStore();
     const report = await withProgress(shell, (progress) =>
-      store.maintain.gc({
-        dryRun,
-        all,
-        progress,
-        ...(grace !== undefined && { graceMs: grace }),
-      }),
+      maintain.gc({ ...options, progress, ...given({ graceMs }) }),
     );
     for (const what of report.unread) shell.err(`${what}\n`);
     if (report.unread.length > 0) shell.err(UNREAD_HINT);
-    await io.print(report, () => toFacts(factsOf(report)));
+    return report;
   },
+  show: (report) => toFacts(factsOf(report)),
 });
 
 function factsOf(report: GcReport): [string, string][] {
@@ -65,10 +61,9 @@ export const verify: QuipuVerb = quipuVerb({
     option('--repair', 'rebuild what can be rebuilt, and copy damaged records to quarantine/'),
   ],
   async run(io, { repair = false }) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const report = await withProgress(shell, (progress) =>
-      store.maintain.verify({ repair, progress }),
+    const { maintain } = await io.openStore();
+    const report = await withProgress(io.shell, (progress) =>
+      maintain.verify({ repair, progress }),
     );
     await io.print(report, toText);
     if (!report.ok) throw notClean(report);
@@ -116,17 +111,15 @@ export const backup: QuipuVerb = quipuVerb({
   summary: 'Copy the store into a folder; later runs copy what is new.',
   examples: ['quipu backup ../quipu-backup'],
   takes: [argument('<dir>', 'the folder; empty, missing, or a backup of this store')],
-  async run(io, dir) {
+  async give(io, dir) {
     const { shell } = io;
     if (parsePlace(io.place).kind === 'server' && !isAbsolute(dir)) {
       throw invalid('<dir>', "is on the server's machine, so it must be an absolute path there");
     }
-    await using store = await io.openStore();
-    const report = await withProgress(shell, (progress) =>
-      store.maintain.backup(resolve(shell.cwd, dir), progress),
-    );
-    await io.print(report, toBackupFacts);
+    const { maintain } = await io.openStore();
+    return withProgress(shell, (progress) => maintain.backup(resolve(shell.cwd, dir), progress));
   },
+  show: toBackupFacts,
 });
 
 export const restore: QuipuVerb = quipuVerb({
@@ -137,13 +130,11 @@ export const restore: QuipuVerb = quipuVerb({
     argument('<backup>', 'the folder that "quipu backup" wrote'),
     argument('<dir>', 'new folder for the store; nothing is overwritten'),
   ],
-  async run(io, from, to) {
-    const { shell } = io;
-    const report = await withProgress(shell, (progress) =>
+  give: ({ shell }, from, to) =>
+    withProgress(shell, (progress) =>
       shell.restoreStore(resolve(shell.cwd, from), resolve(shell.cwd, to), progress),
-    );
-    await io.print(report, toBackupFacts);
-  },
+    ),
+  show: toBackupFacts,
 });
 
 export const retain: QuipuVerb = quipuVerb({
@@ -161,13 +152,11 @@ export const retain: QuipuVerb = quipuVerb({
     option('--keep <n>', 'always keep this many of the newest', parseCount),
     option('--dry-run', 'only show which would be removed'),
   ],
-  async run(io, options) {
-    const { maxAge, maxSize, label, keep, dryRun = false } = options;
-    await using store = await io.openStore();
-    const policy = given({ maxAgeMs: maxAge, maxBytes: maxSize, label, keep });
-    const report = await store.maintain.retain(policy, { dryRun });
-    await io.print(report, retainToText);
+  async give(io, { maxAge: maxAgeMs, maxSize: maxBytes, dryRun = false, ...policy }) {
+    const { maintain } = await io.openStore();
+    return maintain.retain({ ...policy, ...given({ maxAgeMs, maxBytes }) }, { dryRun });
   },
+  show: retainToText,
 });
 
 function retainToText({ removed, kept, pinned, dryRun }: RetainReport): string {

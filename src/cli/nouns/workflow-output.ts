@@ -3,7 +3,8 @@ import type { Step, ThreadDetails, RunResult } from '../../workflow/threads/work
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
-import type { Screen } from '../kit/screen.ts';
+import { tableOf } from '../kit/screen.ts';
+import type { ShowRows } from '../kit/screen.ts';
 import { option } from '../kit/verb.ts';
 import type { OptionOf } from '../kit/verb.ts';
 import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
@@ -23,18 +24,14 @@ export function toStepLine({ hash, role, timestamp, content = '', childThread }:
   return `${hash.slice(0, HASH_CHARS)}  ${toTime(timestamp)}  ${escapeControls(role)}${child}  ${text}\n`;
 }
 
-export function toThreadTable(threads: readonly ThreadDetails[], screen: Screen): string {
-  const headings = ['THREAD', 'STATE', 'CODE', 'UPDATED', 'WORKFLOW', 'PROMPT'];
-  const rows = threads.map(({ id, state, outcome, returnCode, updatedAt, ...named }) => [
-    id,
-    outcome ?? state,
-    returnCode === undefined ? '' : String(returnCode),
-    screen.time(updatedAt),
-    escapeControls(named.name ?? ''),
-    toPlainLine(named.prompt ?? '', PROMPT_CHARS),
-  ]);
-  return screen.table(headings, rows, ['CODE']);
-}
+export const showThreads: ShowRows<ThreadDetails> = tableOf([
+  ['THREAD', ({ id }) => id],
+  ['STATE', ({ state, outcome = state }) => outcome],
+  ['CODE', ({ returnCode = '' }) => returnCode, 'right'],
+  ['UPDATED', ({ updatedAt }, screen) => screen.time(updatedAt)],
+  ['WORKFLOW', ({ name = '' }) => name],
+  ['PROMPT', ({ prompt = '' }) => toPlainLine(prompt, PROMPT_CHARS)],
+]);
 
 const TEXT_BYTES_MAX: number = 8 * 1024 * 1024;
 

@@ -1,14 +1,16 @@
 import type { JsonObject } from '../../workflow/home/check-input.ts';
+import type { RegisteredBundle } from '../../workflow/bundles/bundles.ts';
 import { given } from '../../base/given.ts';
 import { toHash } from '../../base/brand.ts';
 import { invalid, notFound } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
-import { quipuVerb } from '../kit/command.ts';
+import { quipuVerb, toHash as showHash, toId } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseJson, parseTime } from '../kit/parse.ts';
+import { tableOf } from '../kit/screen.ts';
 import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
 import { findBlob, findBundle, findStep } from './short-hash.ts';
-import { isThread, readGivenText, toStepLine, toThreadTable } from './workflow-output.ts';
+import { isThread, readGivenText, showThreads, toStepLine } from './workflow-output.ts';
 import { argument, option, preset, required } from '../kit/verb.ts';
 import type { OptionsIn } from '../kit/verb.ts';
 
@@ -36,7 +38,7 @@ const list = quipuVerb({
   ],
   takes: LISTING,
   async run(io, options) {
-    await using store = await io.openStore();
+    const store = await io.openStore();
     await (options.bundles === true ? listBundles(io, store) : listThreads(io, store, options));
   },
 });
@@ -49,22 +51,18 @@ async function listThreads(io: CommandIo, store: Store, options: ListGiven): Pro
     details: true,
     ...given({ since, until, cursor: from }),
   });
-  await io.printRows(items, toThreadTable);
-  if (cursor === undefined) return;
-  io.noteMore({ cursor });
+  await io.printRows(items, showThreads);
+  if (cursor !== undefined) io.noteMore({ cursor });
 }
 
 async function listBundles(io: CommandIo, store: Store): Promise<void> {
-  const bundles = await store.workflows.bundles.list();
-  await io.printRows(bundles, (_, screen) => {
-    const rows = bundles.map(({ name, hash, versions, description = '' }) => [
-      name,
-      hash.slice(0, 12),
-      screen.time(versions.at(-1)?.since ?? 0),
-      description,
-    ]);
-    return screen.table(['WORKFLOW', 'BUNDLE', 'SINCE', 'DESCRIPTION'], rows);
-  });
+  const columns = tableOf<RegisteredBundle>([
+    ['WORKFLOW', ({ name }) => name],
+    ['BUNDLE', ({ hash }) => hash.slice(0, 12)],
+    ['SINCE', ({ versions }, screen) => screen.time(versions.at(-1)?.since ?? 0)],
+    ['DESCRIPTION', ({ description = '' }) => description],
+  ]);
+  await io.printRows(await store.workflows.bundles.list(), columns);
 }
 
 const SHOWING = [
@@ -86,7 +84,7 @@ const show = quipuVerb({
   ],
   takes: SHOWING,
   async run(io, what, options) {
-    await using store = await io.openStore();
+    const store = await io.openStore();
     await (isThread(what) ? showThread(io, store, what, options) : showBundle(io, store, what));
   },
 });
@@ -165,11 +163,10 @@ const rm = quipuVerb({
   summary: 'Remove a thread, or remove a workflow from the registry.',
   examples: ['quipu workflow rm $id', 'quipu workflow rm solve-issue'],
   takes: [argument('<thread-or-workflow>', 'thread id, or the name of a workflow')],
-  async run(io, what) {
-    await using store = await io.openStore();
-    const { workflows } = store;
+  async give(io, what) {
+    const { workflows } = await io.openStore();
     await (isThread(what) ? workflows.remove(what) : workflows.bundles.remove(what));
-    if (io.json) await io.printJson({ removed: what });
+    return { removed: what };
   },
 });
 
@@ -188,12 +185,12 @@ const fork = quipuVerb({
       'a hash, a role (its newest step), or a number from 0, from the end when negative',
     ),
   ],
-  async run(io, id, { at }) {
-    await using store = await io.openStore();
-    const place = at === undefined ? undefined : toPlace(await findStep(store, id, at));
-    const thread = await store.workflows.fork(id, place === undefined ? {} : { at: place });
-    await io.print(thread, () => `${thread.id}\n`);
+  async give(io, id, { at }) {
+    const store = await io.openStore();
+    const place = at === undefined ? {} : { at: toPlace(await findStep(store, id, at)) };
+    return store.workflows.fork(id, place);
   },
+  show: toId,
 });
 
 function toPlace(at: string): string | number {
@@ -213,7 +210,7 @@ const compact = quipuVerb({
     option('--summary-file <file>', 'the summary in a file, or - for standard input'),
     option('--command <command>', 'a shell command that reads the context and prints the summary'),
   ],
-  async run(io, id, options) {
+  async give(io, id, options) {
     const { shell } = io;
     const { summary: text, summaryFile: file, command } = options;
     if (command !== undefined && (text ?? file) !== undefined) {
@@ -223,10 +220,9 @@ const compact = quipuVerb({
       command === undefined
         ? await readGivenText(shell, { text, file }, '--summary, --summary-file and --command')
         : { command, signal: shell.catchInterrupt() };
-    await using store = await io.openStore();
-    const step = await store.workflows.compact(id, summarise);
-    await io.print(step, () => `${step.hash}\n`);
+    return (await io.openStore()).workflows.compact(id, summarise);
   },
+  show: showHash,
 });
 
 const follow = quipuVerb({
@@ -235,16 +231,13 @@ const follow = quipuVerb({
   summary: 'Print the steps of a thread as they come, until it ends.',
   examples: ['quipu workflow follow $id', 'quipu workflow follow $id --after $step --json'],
   takes: [argument('<thread>', 'thread id'), option('--after <hash>', 'begin after this step')],
-  async run(io, id, { after }) {
-    const { shell } = io;
-    await using store = await io.openStore();
-    const signal = shell.catchInterrupt();
+  async *each(io, id, { after }) {
+    const store = await io.openStore();
+    const signal = io.shell.catchInterrupt();
     const from = after === undefined ? {} : { after: await findStep(store, id, after) };
-    const options = { signal, ...from };
-    for await (const step of store.workflows.live(id, options)) {
-      await io.print(step, toStepLine);
-    }
+    yield* store.workflows.live(id, { signal, ...from });
   },
+  line: toStepLine,
 });
 
 const create = quipuVerb({
@@ -262,21 +255,15 @@ const create = quipuVerb({
     option('--bundle <hash>', 'which bundle (default: the one registered under the name)'),
     option('--max-rounds <n>', 'how many steps a run may take', parseCount),
   ],
-  async run(io, name, options) {
-    const { shell } = io;
+  async give(io, name, options) {
     const { prompt: text, promptFile: file, bundle, maxRounds } = options;
-    const prompt = await readGivenText(shell, { text, file }, '--prompt and --prompt-file');
-    await using store = await io.createStore();
-    const thread = await store.workflows.start({
-      name,
-      prompt,
-      ...(bundle !== undefined && {
-        bundle: toHash(await findBundle(store, name, bundle), 'bundle'),
-      }),
-      ...(maxRounds !== undefined && { maxRounds }),
-    });
-    await io.print(thread, () => `${thread.id}\n`);
+    const prompt = await readGivenText(io.shell, { text, file }, '--prompt and --prompt-file');
+    const store = await io.createStore();
+    const found =
+      bundle === undefined ? bundle : toHash(await findBundle(store, name, bundle), 'bundle');
+    return store.workflows.start({ name, prompt, ...given({ bundle: found, maxRounds }) });
   },
+  show: toId,
 });
 
 const step = quipuVerb({
@@ -296,24 +283,18 @@ const step = quipuVerb({
     option('--expect-head <hash>', 'only if this is the head of the thread'),
     option('--expected-head <hash>', 'the old name of --expect-head').hideHelp(),
   ],
-  async run(io, id, options) {
-    const { shell } = io;
-    const { role, content: text, contentFile: file, meta, ref } = options;
-    const expectedHead = options.expectHead ?? options.expectedHead;
-    const content = await readGivenText(shell, { text, file }, '--content and --content-file');
-    await using store = await io.openStore();
-    const refs = await Promise.all((ref ?? []).map((given) => findBlob(store, given)));
-    const step = await store.workflows.step(id, {
-      role,
-      content,
-      ...(meta !== undefined && { meta: meta as JsonObject }),
-      ...(ref !== undefined && { refs }),
-      ...(expectedHead !== undefined && {
-        expectedHead: toHash(await findStep(store, id, expectedHead), 'head'),
-      }),
-    });
-    await io.print(step, () => `${step.hash}\n`);
+  async give(io, id, options) {
+    const { role, content: text, contentFile: file, ref, expectHead } = options;
+    const content = await readGivenText(io.shell, { text, file }, '--content and --content-file');
+    const store = await io.openStore();
+    const refs = ref && (await Promise.all(ref.map((blob) => findBlob(store, blob))));
+    const head = expectHead ?? options.expectedHead;
+    const expectedHead =
+      head === undefined ? head : toHash(await findStep(store, id, head), 'head');
+    const meta = options.meta as JsonObject | undefined;
+    return store.workflows.step(id, { role, content, ...given({ meta, refs, expectedHead }) });
   },
+  show: showHash,
 });
 
 const end = quipuVerb({
@@ -328,11 +309,9 @@ const end = quipuVerb({
     option('--code <n>', 'the return code (default: 0)', parseCount),
     option('--summary <text>', 'how it went'),
   ],
-  async run(io, id, { code, summary }) {
-    await using store = await io.openStore();
-    const step = await store.workflows.end(id, given({ returnCode: code, summary }));
-    await io.print(step, () => `${step.hash}\n`);
-  },
+  give: async (io, id, { code: returnCode, summary }) =>
+    (await io.openStore()).workflows.end(id, given({ returnCode, summary })),
+  show: showHash,
 });
 
 export const workflowVerbs: readonly QuipuVerb[] = [

@@ -57,7 +57,7 @@ export function findToken(records: readonly TokenRecord[], token: string): Token
   return found;
 }
 
-export function hasExpired(record: TokenRecord, nowMs: number): boolean {
+export function hasExpired(record: Pick<TokenRecord, 'expiresAt'>, nowMs: number): boolean {
   return record.expiresAt !== undefined && record.expiresAt <= nowMs;
 }
 
