@@ -1,6 +1,6 @@
 import type { Io, IoFile } from '../../src/engine/io.ts';
 import { packFile } from '../../src/engine/files/packs/pack-file.ts';
-import { walkPack } from '../../src/engine/files/packs/index-packs.ts';
+import { walkPack } from '../../src/engine/files/packs/walk-pack.ts';
 import type { Writer } from '../../src/engine/files/commit/writer.ts';
 import { encodeBlobRecord } from '../../src/format/blob-record.ts';
 import { lyingIo } from '../crash/lying-io.ts';

@@ -55,7 +55,7 @@ export interface BackupFolder {
   /** The certain content of the folder. Undefined when everything except closed packs must be copied. */
   base: { readonly state: BackupState; readonly checkpoint: Checkpoint } | undefined;
   /** The closed packs that are whole and durable here. */
-  readonly packs: CopiedPack[];
+  readonly packs: Map<number, CopiedPack>;
   /** The records of the erasure log in the store. Nothing is erased while a backup runs. */
   readonly erased: number;
   /** The records of the erasure log that everything in the folder has followed. */
@@ -79,7 +79,8 @@ export async function withBackupFolder<T>(
     await removeIndex(files);
     const base = note && (await findBase(files, note));
     const copied = note?.copied ?? [];
-    const packs = [...(base?.state.packs ?? []), ...copied];
+    const known = [...(base?.state.packs ?? []), ...copied];
+    const packs = new Map(known.map((pack) => [pack.number, pack]));
     const erased = Math.floor((await store.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
     const copiedErased = copied.length > 0 ? note?.copiedErased : undefined;
     const followed = Math.min(erased, base?.state.erased ?? erased, copiedErased ?? erased);
@@ -99,13 +100,13 @@ export async function withLock<T>(files: StoreFiles, work: () => Promise<T>): Pr
 
 /** Notes that a pack is whole and durable here, so that a run after an interruption does not begin with it again. */
 export async function notePack(folder: BackupFolder, pack: CopiedPack): Promise<void> {
-  folder.packs.push(pack);
+  folder.packs.set(pack.number, pack);
   await writeNote(folder.files, noteOf(folder));
 }
 
 function noteOf({ format, base, packs, followed }: BackupFolder): BackupNote {
   const whole = base && { whole: base.state };
-  return { store: format.store, ...whole, copied: packs, copiedErased: followed };
+  return { store: format.store, ...whole, copied: [...packs.values()], copiedErased: followed };
 }
 
 /**

@@ -110,7 +110,7 @@ async function findCopied({
   for (const { number, length } of state?.tails.packs ?? []) {
     packs.set(number, { number, length, closed: false });
   }
-  for (const pack of closed) packs.set(pack.number, { ...pack, closed: true });
+  for (const pack of closed.values()) packs.set(pack.number, { ...pack, closed: true });
   let reusedBytes = 0;
   for (const { number, length } of packs.values()) {
     if ((await packSize(files, number)) < length) packs.delete(number);

@@ -5,7 +5,7 @@ import { OPEN_FILE_HEADER_BYTES, PackKind, decodeFileHeader } from '../../../for
 import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
-import { listPacks, packFile, type PackItem } from './pack-file.ts';
+import { type NamedPack, namedPacks, packFile, type PackItem, packSize } from './pack-file.ts';
 import { eachPackItem } from './stream-pack.ts';
 
 /** Bytes that are not an intact record. */
@@ -164,14 +164,6 @@ function stir(value: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/** A pack that counts, and the length that counts. */
-interface NamedPack {
-  readonly number: number;
-  /** Bytes that were in use at the snapshot. */
-  readonly length: number;
-  readonly closed: boolean;
-}
-
 /**
  * The packs of the snapshot. Call this after the index was walked. `isUsed` tells which packs the index has places
  * in: a bulk pack without an end that is not used was left by an unfinished put.
@@ -181,25 +173,14 @@ export async function findNamedPacks(
   isUsed: (pack: number) => boolean,
 ): Promise<NamedPack[]> {
   const { core, files, snapshot } = check;
-  const named: NamedPack[] = [];
-  for (const number of await listPacks(files)) {
-    if (number >= snapshot.tails.nextPack) continue;
-    const open = snapshot.tails.packs.find((pack) => pack.number === number);
-    if (open !== undefined) {
-      named.push({ number, length: open.length, closed: false });
-      continue;
-    }
+  return namedPacks(files, snapshot.tails, async (number) => {
     // The pack was begun before the snapshot, and a frame after the snapshot names it.
-    if (core.tails.packs.some((pack) => pack.number === number)) continue;
-    const length = await files.size(packFile(number));
-    if (
-      isUsed(number) ||
-      (await hasEnd(check, number, length)) ||
-      (await isJournaled(check, number))
-    )
-      named.push({ number, length, closed: true });
-  }
-  return named;
+    if (core.tails.packs.some((pack) => pack.number === number)) return undefined;
+    const length = await packSize(files, number);
+    const counts =
+      isUsed(number) || (await hasEnd(check, number, length)) || (await isJournaled(check, number));
+    return counts ? length : undefined;
+  });
 }
 
 async function hasEnd({ files }: Check, number: number, length: number): Promise<boolean> {

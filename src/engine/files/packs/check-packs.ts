@@ -18,7 +18,7 @@ import type { BlobPlace } from '../index/shelf.ts';
 import { type Check, eachRecord } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 import { type BadRange, checkPack, findNamedPacks, PlaceSum } from './check-pack.ts';
-import { walkPack } from './index-packs.ts';
+import { walkPack } from './walk-pack.ts';
 import { KnownBlobs } from './known-blobs.ts';
 import { ALIASES_FILE, packFile } from './pack-file.ts';
 

@@ -4,21 +4,19 @@ import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { ERASED_FILE, readErased } from './erased-blobs.ts';
-import { ALIASES_FILE, listPacks, packFile, scanPack } from './pack-file.ts';
-import { walkPack } from './index-packs.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import type { Tails } from '../truth/state.ts';
 import {
-  type CopiedPack,
-  type CopyJob,
-  copyFilled,
-  copySmall,
-  type PackSpan,
-} from '../truth/copy.ts';
-
-const PIECE_BYTES = 1024 * 1024;
-/** No record is longer: the chunk list of the largest possible blob has at most 19 MB. */
-const RECORD_BYTES_MAX = 32 * 1024 * 1024;
+  ALIASES_FILE,
+  endOf,
+  listPacks,
+  type NamedPack,
+  namedPacks,
+  packFile,
+  packSize,
+  scanPack,
+} from './pack-file.ts';
+import { readRecords, walkPack } from './walk-pack.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { type CopiedPack, type CopyJob, copyFilled, copySmall } from '../truth/copy.ts';
 
 export async function copyPacks(job: CopyJob): Promise<void> {
   await copySpans(job);
@@ -31,8 +29,7 @@ export async function copyPacks(job: CopyJob): Promise<void> {
 /** Copies the records that the copy lacks. */
 async function copySpans(job: CopyJob): Promise<void> {
   const { packs } = job.copied;
-  const known = new Map([...packs.values()].map((pack) => [pack.number, pack]));
-  for (const span of await listSpans(job.from, job.tails, known)) {
+  for (const span of await listSpans(job)) {
     const have = packs.get(span.number);
     if (have?.closed === true) continue;
     await copyPack(job, span, have?.length ?? 0);
@@ -65,7 +62,7 @@ async function copyPlaces(
 ): Promise<void> {
   for await (const { pack, offset, length } of places) {
     const end = copied.packs.get(pack)?.length ?? 0;
-    if (offset + length > end || (await from.size(packFile(pack))) === 0) continue;
+    if (offset + length > end || (await packSize(from, pack)) === 0) continue;
     await into.put(packFile(pack), offset, await from.read(packFile(pack), offset, length));
   }
 }
@@ -80,24 +77,12 @@ async function dropPacks({ from, into, copied }: CopyJob): Promise<void> {
   for (const number of copied.packs.keys()) if (!living.has(number)) copied.packs.delete(number);
 }
 
-/** Lists every pack that counts by `tails`. Does not look up the lengths of packs that are `known` to be closed. */
-async function listSpans(
-  files: StoreFiles,
-  tails: Tails,
-  known: ReadonlyMap<number, PackSpan>,
-): Promise<PackSpan[]> {
-  const spans: PackSpan[] = [];
-  for (const number of await listPacks(files)) {
-    if (number >= tails.nextPack) continue;
-    const open = tails.packs.find((pack) => pack.number === number);
-    if (open !== undefined) {
-      spans.push({ number, length: open.length, closed: false });
-      continue;
-    }
-    const have = known.get(number);
-    const length = have?.closed ? have.length : await closedLength(files, number);
-    if (length !== undefined) spans.push({ number, length, closed: true });
-  }
+/** Lists every pack that counts in the store. Does not look up the lengths of closed packs that the copy has. */
+async function listSpans({ from, tails, copied }: CopyJob): Promise<NamedPack[]> {
+  const spans = await namedPacks(from, tails, async (number) => {
+    const have = copied.packs.get(number);
+    return have?.closed ? have.length : closedLength(from, number);
+  });
   const missing = tails.packs.find(({ number }) => !spans.some((span) => span.number === number));
   if (missing !== undefined) throw corrupt(packFile(missing.number), 0, 'the pack is missing');
   return spans;
@@ -110,35 +95,13 @@ async function copyPack(
   start: number,
 ): Promise<void> {
   const name = packFile(number);
-  let at = start;
-  let pieceBytes = PIECE_BYTES;
-  while (at < length) {
-    const piece = await from.read(name, at, Math.min(pieceBytes, length - at));
-    const whole = wholeRecords(piece, at);
-    if (whole === 0) {
-      // This is a record longer than the piece, or damage. More bytes will tell.
-      if (at + piece.length >= length || pieceBytes >= RECORD_BYTES_MAX) {
-        throw corrupt(name, at, 'the blob record here is damaged');
-      }
-      pieceBytes *= 2;
-      continue;
-    }
-    await into.put(name, at, piece.subarray(0, whole));
-    at += whole;
-    pieceBytes = PIECE_BYTES;
-    progress?.(at - start, length - start, name);
+  let end = start;
+  for await (const { offset, bytes } of readRecords(from, number, { from: start, to: length })) {
+    await into.put(name, offset, bytes);
+    end = offset + bytes.length;
+    progress?.(end - start, length - start, name);
   }
-}
-
-/** Counts the bytes from the start of `piece` that are intact records, headers and ends included. */
-function wholeRecords(piece: Uint8Array, start: number): number {
-  let whole = 0;
-  for (const item of scanPack(piece, start)) {
-    if (item.kind === 'header') whole = OPEN_FILE_HEADER_BYTES;
-    if (item.kind === 'blob') whole = item.offset + item.bytes - start;
-    if (item.kind === 'end') whole = item.length + PACK_END_BYTES - start;
-  }
-  return whole;
+  if (end < length) throw corrupt(name, end, 'the blob record here is damaged');
 }
 
 /**
@@ -147,7 +110,7 @@ function wholeRecords(piece: Uint8Array, start: number): number {
  */
 async function closedLength(files: StoreFiles, number: number): Promise<number | undefined> {
   const name = packFile(number);
-  const size = await files.size(name);
+  const size = await packSize(files, number);
   const last = decodePackEnd(
     await files.read(name, Math.max(0, size - PACK_END_BYTES), PACK_END_BYTES),
   );
@@ -155,7 +118,7 @@ async function closedLength(files: StoreFiles, number: number): Promise<number |
   // A failed put may have left bytes behind the end of a bulk pack.
   let found: number | undefined;
   await walkPack(files, number, size, (item) => {
-    if (item.kind === 'end') found = item.length + PACK_END_BYTES;
+    if (item.kind === 'end') found = endOf(item);
   });
   if (found !== undefined) return found;
   const [header] = scanPack(await files.read(name, 0, OPEN_FILE_HEADER_BYTES), 0);

@@ -16,6 +16,7 @@ import {
 import { CRC_BYTES, isSealed, toBuffer } from '../../../format/bytes.ts';
 import { OPEN_FILE_HEADER_BYTES, decodeFileHeader } from '../../../format/file-header.ts';
 import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
+import type { Tails } from '../truth/state.ts';
 
 export const PACKS_FOLDER = 'blobs';
 export const ALIASES_FILE = 'blobs/aliases.log';
@@ -39,6 +40,32 @@ export async function packBytes(files: StoreFiles): Promise<number> {
 export async function listPacks(files: StoreFiles): Promise<number[]> {
   const names = await listFolder(files, PACKS_FOLDER);
   return names.flatMap((name) => packNumber(`${PACKS_FOLDER}/${name}`) ?? []).sort((a, b) => a - b);
+}
+
+/** A pack that counts, and the length up to which it counts. */
+export interface NamedPack {
+  readonly number: number;
+  readonly length: number;
+  readonly closed: boolean;
+}
+
+/**
+ * The packs that count by `tails`. Packs from `nextPack` on were begun after the last frame. `closedLength` is asked for
+ * the end of a pack without a tail. It answers undefined for a bulk pack that an unfinished put left, or is writing to.
+ */
+export async function namedPacks(
+  files: StoreFiles,
+  tails: Tails,
+  closedLength: (number: number) => Promise<number | undefined>,
+): Promise<NamedPack[]> {
+  const named: NamedPack[] = [];
+  for (const number of await listPacks(files)) {
+    if (number >= tails.nextPack) continue;
+    const open = tails.packs.find((pack) => pack.number === number);
+    const length = open === undefined ? await closedLength(number) : open.length;
+    if (length !== undefined) named.push({ number, length, closed: open === undefined });
+  }
+  return named;
 }
 
 /** Removes a pack that no frame names. */
@@ -87,6 +114,14 @@ export type PackItem =
   | { readonly kind: 'end'; readonly length: number }
   /** The bytes from here on are not a whole intact record. */
   | { readonly kind: 'bad'; readonly offset: number };
+
+export type IntactItem = Exclude<PackItem, { kind: 'bad' }>;
+
+/** The place behind an item. */
+export function endOf(item: IntactItem): number {
+  if (item.kind === 'header') return OPEN_FILE_HEADER_BYTES;
+  return item.kind === 'blob' ? item.offset + item.bytes : item.length + PACK_END_BYTES;
+}
 
 /** Walks the records in `bytes`, which start at `start` of a pack. Stops at the first bad record. */
 export function* scanPack(bytes: Uint8Array, start: number): Generator<PackItem> {

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import type { IoFile } from '../../io.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { type OnPackItem, walkPack } from './index-packs.ts';
-import { packFile, type PackItem, scanPack } from './pack-file.ts';
+import { endOf, packFile, type PackItem, scanPack } from './pack-file.ts';
+import { type OnPackItem, walkPack } from './walk-pack.ts';
 
 // The fast way through a pack without problems: one buffer for the whole walk, filled by small reads. The reads are
 // so small that the thread makes them itself, and the bytes are still in the processor's cache when their checksum
@@ -76,7 +75,7 @@ async function takeItems(
     const work = onItem(item);
     if (work !== undefined) await work;
     if (item.kind === 'end') return { next, ended: true };
-    next = item.kind === 'header' ? OPEN_FILE_HEADER_BYTES : item.offset + item.bytes;
+    next = endOf(item);
   }
   return { next, ended: false };
 }
