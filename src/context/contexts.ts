@@ -336,7 +336,7 @@ export interface OpenTurn {
   flush(): Promise<void>;
   /** Makes everything written the payload, and the turn the head of its context. */
   seal(): Promise<Turn>;
-  /** Like `seal`, but the turn records that it is incomplete, with the reason. */
+  /** Like `seal`, but the turn records that it is incomplete, with the reason. Also while another handle writes. */
   abort(reason: string): Promise<Turn>;
   toJSON(): { id: string; acknowledgedBytes: number };
 }

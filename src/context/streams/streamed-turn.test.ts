@@ -4,16 +4,18 @@ import type { Batch } from '../../engine/batch.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
 import { createContexts } from '../verbs/create-contexts.ts';
 
-/** An engine whose commits with deltas fail while `full`. */
+/** An engine whose commits with deltas fail while `full`, and that can be disturbed. */
 class FullEngine extends ModelEngine {
   full = false;
   deltaCommits = 0;
+  beforeSeal: () => Promise<void> = () => Promise.resolve();
 
   override async commit(batch: Batch): ReturnType<ModelEngine['commit']> {
     if (batch.deltas !== undefined) {
       this.deltaCommits += 1;
       if (this.full) throw new QuipuError('DISK_FULL', 'no room', { path: 'journal' });
     }
+    if (batch.seals !== undefined) await this.beforeSeal();
     return super.commit(batch);
   }
 }
@@ -49,6 +51,30 @@ describe('an open turn on a full disk', () => {
     engine.full = true;
     void turn.write('two ');
     expect(await turn.abort('no room')).toMatchObject({ outcome: 'aborted', payload: 'one ' });
+  });
+});
+
+describe('an open turn that another process writes', () => {
+  it('can be aborted between two of its writes', async () => {
+    const { engine, contexts, turn } = await openTurn();
+    const other = await contexts.resume(turn.id);
+    // Five times bytes arrive after the turn was read, and before it is sealed.
+    engine.beforeSeal = async () => {
+      if (turn.acknowledgedBytes < 5) await turn.write('x');
+      await turn.flush();
+    };
+    expect(await other.abort('stopped')).toMatchObject({ payload: 'xxxxx', reason: 'stopped' });
+    await expect(turn.seal()).rejects.toMatchObject({ code: 'INVALID' });
+  });
+
+  it('is not sealed over bytes that its sealer has not seen', async () => {
+    const { engine, contexts, turn } = await openTurn();
+    const other = await contexts.resume(turn.id);
+    engine.beforeSeal = async () => {
+      await turn.write('x');
+      await turn.flush();
+    };
+    await expect(other.seal()).rejects.toMatchObject({ code: 'HEAD_MOVED' });
   });
 });
 

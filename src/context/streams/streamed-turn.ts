@@ -1,6 +1,6 @@
 import type { TurnId } from '../../base/brand.ts';
 import { DeltaWriter } from '../../base/delta-writer.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
 import { assertWellFormed, checkBounded, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -12,6 +12,9 @@ import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
 import type { Turn } from '../turn.ts';
 import type { OpenTurn } from '../contexts.ts';
 import { planSeal } from './plan-seal.ts';
+
+/** Each time another handle has written. Its writes gather for ten milliseconds, so a few tries are enough. */
+const ABORT_TRIES_MAX = 1000;
 
 export interface StreamedTurnParts {
   readonly engine: Engine;
@@ -85,7 +88,13 @@ export class StreamedTurn implements OpenTurn {
       } catch {
         // The callers of `write` were told. Acknowledged bytes are kept, and the turn still has to end.
       }
-      return this.#close(reason);
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await this.#close(reason);
+        } catch (error) {
+          if (tries === ABORT_TRIES_MAX || !isQuipuError(error, 'HEAD_MOVED')) throw error;
+        }
+      }
     });
   }
 
