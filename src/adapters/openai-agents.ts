@@ -10,7 +10,7 @@ import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
-import { BATCH_TURNS, joinName, replaceAfter, toJsonTurn, withRetries } from './shared.ts';
+import { BATCH_TURNS, joinName, keptOf, replaceAfter, toJsonTurn, withRetries } from './shared.ts';
 
 const ITEM = 'openai.item';
 const KIND = 'openai-agents';
@@ -145,11 +145,7 @@ export class QuipuSession implements Session, SessionHistoryRewriteAwareSession 
     await this.#withContext(async (context) => {
       const old = await this.#itemTurns(context.id, Infinity);
       const items = change(old.map(({ payload }) => payload as AgentInputItem));
-      const isSame = (item: AgentInputItem, at: number): boolean =>
-        JSON.stringify(old[at]?.payload) === JSON.stringify(item);
-      const firstNew = items.findIndex((item, at) => !isSame(item, at));
-      const keep = firstNew === -1 ? items.length : firstNew;
-      const parent = keep === old.length ? context.head : (old[keep - 1]?.id ?? NO_TURN);
+      const { keep, parent } = keptOf(context.head, old, items);
       await replaceAfter(this.#store, context, parent, items.slice(keep).map(toTurn));
     });
   }

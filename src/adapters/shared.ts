@@ -1,4 +1,5 @@
-import type { TurnId } from '../base/brand.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { NO_TURN, type TurnId } from '../base/brand.ts';
 import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
@@ -31,6 +32,31 @@ export async function contextsUnder(
     }
   }
   return [...found.values()].toSorted((a, b) => Number(a.id - b.id));
+}
+
+/** A value on the way to the head. `id` is undefined for one that has no turn of its own. */
+export interface Stored<T> {
+  readonly id: TurnId | undefined;
+  readonly payload: T;
+}
+
+/**
+ * Returns how many of the values are stored already, and the turn that the others follow. Keys may be in another order.
+ * What others have appended behind the last value stays before the next one.
+ */
+export function keptOf<T>(
+  head: TurnId,
+  stored: readonly Stored<unknown>[],
+  values: readonly T[],
+): { keep: number; parent: TurnId } {
+  const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+  const firstNew = values.findIndex((value, at) => {
+    const { id, payload } = stored[at] ?? {};
+    if (id === undefined || payload === value) return id === undefined;
+    return !isDeepStrictEqual(asJson(payload), asJson(value));
+  });
+  const keep = firstNew === -1 ? values.length : firstNew;
+  return { keep, parent: keep === stored.length ? head : (stored[keep - 1]?.id ?? NO_TURN) };
 }
 
 /** The number of turns that go into one append. */

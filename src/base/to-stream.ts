@@ -1,8 +1,12 @@
-/** The stream reads at most one piece ahead, so memory stays bounded whatever the total size. */
-export function toStream(
-  pieces: AsyncGenerator<Uint8Array, void, undefined>,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
+/**
+ * The stream reads a piece when it is asked for one, so memory stays bounded whatever the total size. `onCancel` ends a
+ * wait for the next piece.
+ */
+export function toStream<T>(
+  pieces: AsyncGenerator<T, void, undefined>,
+  onCancel: () => void = () => undefined,
+): ReadableStream<T> {
+  return new ReadableStream<T>(
     {
       async pull(controller) {
         const next = await pieces.next();
@@ -10,6 +14,7 @@ export function toStream(
         else controller.enqueue(next.value);
       },
       async cancel() {
+        onCancel();
         await pieces.return();
       },
     },
