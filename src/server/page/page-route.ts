@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { firstUse } from '../../base/first-use.ts';
 import { notFound } from '../../base/errors.ts';
-import { defineRoute } from '../http/exchange/route.ts';
+import { route } from '../http/exchange/route.ts';
 import type { Reply, Route } from '../http/exchange/route.ts';
 import { readPageFiles } from './page-files.ts';
 import type { PageFiles } from './page-files.ts';
@@ -39,9 +39,7 @@ export function isPagePath(path: string): boolean {
 /** Answers every GET that no other route takes. */
 export function pageRoute(read: () => PageFiles | undefined = readPageFiles): Route {
   const files = firstUse(read);
-  return defineRoute({
-    method: 'get',
-    path: '*',
+  return route.get('*', {
     name: 'page',
     summary: 'The page for people',
     needs: 'nobody',

@@ -5,9 +5,9 @@ import type { ContextId } from '../../../base/brand.ts';
 import { notFound } from '../../../base/errors.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import type { ContextRow } from '../../../engine/rows.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
-import { contextId } from '../exchange/schemas.ts';
+import { ofContext } from '../exchange/schemas.ts';
 import { describeContexts } from './context-facts.ts';
 import type { DescribedContext } from './context-facts.ts';
 import { CqlError, parseCql } from './cql.ts';
@@ -25,7 +25,6 @@ const SCAN_CHARS_MAX = 16 * 1024 * 1024;
 const STEP = 500;
 const LIMIT_MAX = 1000;
 
-const params = z.strictObject({ id: contextId });
 const oneContext = z.looseObject({ context_id: z.string(), head_turn_id: z.string() });
 const EXAMPLE = {
   context_id: '1',
@@ -39,9 +38,7 @@ const EXAMPLE = {
 
 /** Routes on paths of cxdb alone. */
 export const cxdbContextRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/search',
+  route.get('/v1/contexts/search', {
     name: 'searchContexts',
     summary: 'Contexts by a query of cxdb, newest first',
     query: z.object({ q: z.string().optional(), limit: lenientCount(LIMIT_MAX, LIMIT_MAX) }),
@@ -52,12 +49,9 @@ export const cxdbContextRoutes: readonly Route[] = [
     },
     run: ({ query: { q = '', limit }, request }) => search(q, limit, request),
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id/provenance',
+  ofContext.get('/provenance', {
     name: 'getProvenance',
     summary: 'Where a context comes from, as its first turn says',
-    params,
     query: z.object({}),
     answer: {
       what: 'The provenance, or null',
@@ -69,12 +63,9 @@ export const cxdbContextRoutes: readonly Route[] = [
       return { context_id: String(id), provenance: facts.provenance ?? null };
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id/children',
+  ofContext.get('/children', {
     name: 'listChildren',
     summary: 'Contexts whose first turn names this one as the parent',
-    params,
     query: z.object({
       recursive: lenientFlag(false),
       limit: lenientCount(256, LIMIT_MAX),
@@ -99,9 +90,7 @@ export const cxdbContextRoutes: readonly Route[] = [
 
 /** On paths that are also ours, for requests in cxdb's words. */
 export const contextFaces: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts',
+  route.get('/v1/contexts', {
     name: 'listCxdbContexts',
     summary: 'Contexts in the words of cxdb, most recently used first',
     query: z.object({
@@ -132,12 +121,9 @@ export const contextFaces: readonly Route[] = [
       };
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id',
+  ofContext.get('', {
     name: 'getCxdbContext',
     summary: 'A context in the words of cxdb',
-    params,
     query: z.object({ include_provenance: lenientFlag(true), include_lineage: lenientFlag(true) }),
     answer: { what: 'The context', json: oneContext },
     async give({ params: { id }, query, request, engine }) {

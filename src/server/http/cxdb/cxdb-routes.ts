@@ -1,4 +1,4 @@
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { contextFaces, cxdbContextRoutes } from './context-routes.ts';
 import { eventFaces } from './event-routes.ts';
@@ -20,9 +20,7 @@ export const cxdbRoutes: readonly Route[] = [
 /** On paths that are also ours. A request gets one of these when it is in cxdb's words. */
 export const cxdbFaces: readonly Route[] = [...contextFaces, ...turnFaces, ...writeFaces];
 
-const healthRoute = defineRoute({
-  method: 'get',
-  path: '/healthz',
+const healthRoute = route.get('/healthz', {
   name: 'health',
   summary: 'Whether the server takes requests',
   needs: 'nobody',

@@ -6,9 +6,9 @@ import type { Engine } from '../../../engine/engine.ts';
 import type { StoreEvent } from '../../../store/watch-event.ts';
 import { eventReply } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
-import { contextId } from '../exchange/schemas.ts';
+import { ofContext } from '../exchange/schemas.ts';
 import { describeContexts } from './context-facts.ts';
 import type { ContextFacts } from './context-facts.ts';
 
@@ -22,21 +22,16 @@ const answer = {
 
 /** On paths that are also ours. */
 export const eventFaces: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/events',
+  route.get('/v1/events', {
     name: 'watchCxdbStore',
     summary: 'What happens in the store, in the words of cxdb',
     query: z.object({}),
     answer,
     run: ({ request }) => watch(request),
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id/events',
+  ofContext.get('/events', {
     name: 'watchCxdbContext',
     summary: 'What happens in a context, in the words of cxdb',
-    params: z.strictObject({ id: contextId }),
     query: z.object({}),
     answer,
     run: ({ params: { id }, request }) => watch(request, id),

@@ -4,9 +4,9 @@ import type { Hash, TurnId } from '../../../base/brand.ts';
 import { QuipuError, notFound, tooLarge } from '../../../base/errors.ts';
 import { mustGetTurn } from '../../../context/turns/read-turns.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
-import { turnId } from '../exchange/schemas.ts';
+import { ofTurn } from '../exchange/schemas.ts';
 import { findEntry, readTree, toParts } from './tree.ts';
 import type { TreeEntry } from './tree.ts';
 
@@ -37,12 +37,9 @@ const format = z.object({
 });
 
 export const fsRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/turns/:id/fs',
+  ofTurn.get('/fs', {
     name: 'listSnapshot',
     summary: 'A folder of the file system at a turn: its own root, or the nearest one before it',
-    params: z.strictObject({ id: turnId }),
     query: z.object({ path: z.string().optional().describe('Default: the root') }),
     answer: { what: 'The files and folders in it', json: listing, example: EXAMPLE },
     async give({ params: { id }, query: { path = '' }, request, engine }) {
@@ -51,12 +48,9 @@ export const fsRoutes: readonly Route[] = [
       return list({ engine, id, root, path }, folder);
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/turns/:id/fs/:path{.+}',
+  ofTurn.get('/fs/:path{.+}', {
     name: 'readSnapshot',
     summary: 'A file of the file system at a turn, the target of a link, or a folder as a list',
-    params: z.strictObject({ id: turnId, path: z.string() }),
     query: format,
     answer: {
       what: 'The bytes; `X-Fs-Hash` and `X-Fs-Mode` tell more',

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { EngineStats } from '../../../engine/engine.ts';
 import type { Flow } from '../../metrics/recent-requests.ts';
 import type { HttpService } from '../exchange/http-service.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { lenientCount } from './face.ts';
 import { readRegistry } from './type-registry.ts';
@@ -22,9 +22,7 @@ const LEVELS = [
 ] as const;
 
 export const cxdbMetricsRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/metrics',
+  route.get('/v1/metrics', {
     name: 'cxdbMetrics',
     summary: 'Figures of the server and the store as JSON, in the words of cxdb',
     query: z.object({}),
@@ -63,9 +61,7 @@ export const cxdbMetricsRoutes: readonly Route[] = [
       };
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/errors',
+  route.get('/v1/errors', {
     name: 'cxdbErrors',
     summary: 'Requests that failed lately, newest first, in the words of cxdb',
     query: z.object({ limit: lenientCount(50, ERRORS_MAX) }),

@@ -3,23 +3,19 @@ import { notFound } from '../../../base/errors.ts';
 import { hashText } from '../../../base/hash.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { parseJson, readBody } from '../exchange/read-body.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import type { TypeSpec } from './type-bundle.ts';
 import { putBundle, readBundle, readRegistry } from './type-registry.ts';
 
 const BUNDLE_BYTES_MAX = 1024 * 1024;
-const bundleParams = z.strictObject({ bundle: z.string() });
 const EXAMPLE_FIELD = { name: 'role', type: 'string' };
 const fields = z.record(z.string(), z.looseObject({ name: z.string(), type: z.string() }));
 
 export const registryRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'put',
-    path: '/v1/registry/bundles/:bundle{.+}',
+  route.put('/v1/registry/bundles/:bundle{.+}', {
     name: 'putTypeBundle',
     summary: 'Publish types: names and kinds of the numbered fields of payloads',
-    params: bundleParams,
     query: z.object({}),
     body: { bytes: 'A bundle as JSON of at most 1 MiB. The id in it counts, not that of the path' },
     answer: {
@@ -36,13 +32,10 @@ export const registryRoutes: readonly Route[] = [
       return jsonReply({ bundle_id: (bundle as { bundle_id: string }).bundle_id });
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/registry/bundles/:bundle{.+}',
+  route.get('/v1/registry/bundles/:bundle{.+}', {
     name: 'getTypeBundle',
     summary: 'A bundle, byte for byte as it was published',
     headers: { 'If-None-Match': 'The ETag of a bundle that the client has: 304' },
-    params: bundleParams,
     query: z.object({}),
     answer: {
       what: 'The bundle',
@@ -57,9 +50,7 @@ export const registryRoutes: readonly Route[] = [
       return { headers, body: text };
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/registry/types',
+  route.get('/v1/registry/types', {
     name: 'listTypes',
     summary: 'Types with their latest versions, by name',
     query: z.object({}),
@@ -87,12 +78,9 @@ export const registryRoutes: readonly Route[] = [
       return { types };
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/registry/types/:type/versions/:version',
+  route.get('/v1/registry/types/:type/versions/:version', {
     name: 'getType',
     summary: 'The fields of one version of a type',
-    params: z.strictObject({ type: z.string(), version: z.string() }),
     query: z.object({}),
     answer: {
       what: 'Fields by their number',
@@ -106,9 +94,7 @@ export const registryRoutes: readonly Route[] = [
       return toJson(type, spec);
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/registry/renderers',
+  route.get('/v1/registry/renderers', {
     name: 'listRenderers',
     summary: 'The renderers that types name, each of its latest version',
     query: z.object({}),

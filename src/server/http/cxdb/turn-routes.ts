@@ -17,9 +17,9 @@ import type { HeadRow, TurnRow } from '../../../engine/rows.ts';
 import { Encoding } from '../../../format/turn-record.ts';
 import { toSentTurns } from '../../cxdb/turn-recs.ts';
 import type { SentTurn } from '../../cxdb/turn-recs.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
-import { contextId } from '../exchange/schemas.ts';
+import { ofContext } from '../exchange/schemas.ts';
 import { lenientCount, lenientFlag } from './face.ts';
 import { project } from './project.ts';
 import type { RenderOptions } from './project.ts';
@@ -57,12 +57,9 @@ type TurnsQuery = z.output<typeof turnsQuery>;
 
 /** On a path that is also ours, for requests in cxdb's words. */
 export const turnFaces: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id/turns',
+  ofContext.get('/turns', {
     name: 'listCxdbTurns',
     summary: 'Turns in the words of cxdb: typed, raw, or both',
-    params: z.strictObject({ id: contextId }),
     query: turnsQuery,
     answer: { what: 'A page', json: z.looseObject({ turns: z.array(z.looseObject({})) }) },
     async run({ params: { id }, query, engine }) {

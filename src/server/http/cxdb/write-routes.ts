@@ -7,9 +7,9 @@ import type { NewTurn } from '../../../context/contexts.ts';
 import type { Turn } from '../../../context/turn.ts';
 import { decodeMsgpack } from '../../../context/payloads/msgpack.ts';
 import { checkInput } from '../exchange/http-error.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
-import { contextId, turnIdInBody, turnIdOrNoneInBody } from '../exchange/schemas.ts';
+import { ofContext, turnIdInBody, turnIdOrNoneInBody } from '../exchange/schemas.ts';
 import { CLIENT_TAG, cxdbErrorOf } from './face.ts';
 import { readRegistry } from './type-registry.ts';
 import { unproject } from './unproject.ts';
@@ -49,7 +49,6 @@ const batchBody = z
   .transform(({ turns, items }) => turns ?? items)
   .refine((turns) => turns !== undefined, 'turns is missing');
 const itemBody = appendBody.omit({ idempotency_key: true });
-const params = z.strictObject({ id: contextId });
 const TAG_HEADER = { 'X-CXDB-Client-Tag': 'Kept with the context, for `tag` in queries' };
 
 const create = {
@@ -59,10 +58,8 @@ const create = {
 } as const;
 
 function createAt(path: string): Route {
-  return defineRoute({
+  return route.post(path, {
     ...create,
-    method: 'post',
-    path,
     name: 'createCxdbContext',
     summary: 'Create a context in the words of cxdb',
     body: { json: createBody, optional: true, example: { base_turn_id: '0' } },
@@ -70,13 +67,10 @@ function createAt(path: string): Route {
   });
 }
 
-function appendAt(path: string): Route {
-  return defineRoute({
-    method: 'post',
-    path,
+function appendAt(path: '/append' | '/turns'): Route {
+  return ofContext.post(path, {
     name: 'appendCxdbTurn',
     summary: 'Append a turn in the words of cxdb; its payload becomes MessagePack',
-    params,
     query: z.object({}),
     body: {
       json: appendBody,
@@ -100,22 +94,17 @@ function appendAt(path: string): Route {
 /** Routes on paths of cxdb alone. */
 export const cxdbWriteRoutes: readonly Route[] = [
   createAt('/v1/contexts/create'),
-  defineRoute({
+  route.post('/v1/contexts/fork', {
     ...create,
-    method: 'post',
-    path: '/v1/contexts/fork',
     name: 'forkCxdbContext',
     summary: 'A new context whose head is a turn, in the words of cxdb',
     body: { json: forkBody, example: { base_turn_id: '2' } },
     run: ({ body, request }) => createContext(body, request),
   }),
-  appendAt('/v1/contexts/:id/append'),
-  defineRoute({
-    method: 'post',
-    path: '/v1/contexts/:id/append-batch',
+  appendAt('/append'),
+  ofContext.post('/append-batch', {
     name: 'appendCxdbTurns',
     summary: 'Append turns in the words of cxdb, all or none',
-    params,
     query: z.object({}),
     body: {
       json: batchBody,
@@ -142,10 +131,7 @@ export const cxdbWriteRoutes: readonly Route[] = [
 ];
 
 /** On paths that are also ours, for requests in cxdb's words. */
-export const writeFaces: readonly Route[] = [
-  createAt('/v1/contexts'),
-  appendAt('/v1/contexts/:id/turns'),
-];
+export const writeFaces: readonly Route[] = [createAt('/v1/contexts'), appendAt('/turns')];
 
 async function createContext(
   { base_turn_id: base = NO_TURN }: z.output<typeof createBody>,

@@ -60,7 +60,6 @@ export interface Exchange<P, Q, B> extends Served {
 
 interface RouteWords {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** The path as Hono writes it, such as `/v1/contexts/:id`, or `/v1/streams/:name{.+}` for all of the rest. */
   readonly path: string;
   readonly name: string;
   readonly summary: string;
@@ -78,13 +77,13 @@ type ExchangeOf<P extends InputObject, Q extends InputObject, B extends z.ZodTyp
   Checked<z.output<B>>
 >;
 
+/** A route without its method and path. */
 export type RouteGiven<P extends InputObject, Q extends InputObject, B extends z.ZodType> = Omit<
   RouteWords,
-  'needs'
+  'method' | 'path' | 'needs'
 > & {
   /** Default: `read` for a GET, `write` for everything else. */
   readonly needs?: RouteWords['needs'];
-  readonly params?: P;
   readonly query?: Q;
   readonly body?: RouteBody<B>;
 } & (
@@ -104,26 +103,78 @@ export interface Route extends RouteWords {
 type Nothing = z.ZodObject<Record<never, z.ZodType>>;
 const NOTHING: Nothing = z.strictObject({});
 
-export function defineRoute<
-  P extends InputObject = Nothing,
+type Shape = Readonly<Record<string, z.ZodType>>;
+type NamesIn<Path> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer More}`
+    ? Bare<Name> | NamesIn<`/${More}`>
+    : Bare<Rest>
+  : never;
+type Bare<Name> = Name extends `${infer Before}{${string}` ? Before : Name;
+/** The parameters of a path: those that have no schema are texts. */
+type ParamsIn<Path, Known extends Shape> = z.ZodObject<{
+  [Name in NamesIn<Path> & string]: Name extends keyof Known ? Known[Name] : z.ZodString;
+}>;
+
+type Define<Prefix extends string, Known extends Shape> = <
+  const Path extends string,
   Q extends InputObject = Nothing,
   B extends z.ZodType = z.ZodUndefined,
->(given: RouteGiven<P, Q, B>): Route {
-  const { params = NOTHING, query = NOTHING, body, method, answer } = given;
+>(
+  path: Path,
+  given: RouteGiven<ParamsIn<`${Prefix}${Path}`, Known>, Q, B>,
+) => Route;
+
+export type RoutesAt<Prefix extends string, Known extends Shape> = Readonly<
+  Record<RouteWords['method'], Define<Prefix, Known>>
+>;
+
+/**
+ * Defines the routes whose paths begin with `prefix`, by method: `routesAt('/v1/turns/:id', { id: turnId }).get('/chain',
+ * …)`. `known` has the schemas of parameters. A path is written as Hono writes it, with `:name{.+}` for all of the rest.
+ */
+export function routesAt<const Prefix extends string, Known extends Shape>(
+  prefix: Prefix,
+  known: Known,
+): RoutesAt<Prefix, Known> {
+  const by =
+    (method: RouteWords['method']): Define<Prefix, Known> =>
+    (path, given) =>
+      toRoute(method, `${prefix}${path}`, known, given as AnyGiven);
+  return {
+    get: by('get'),
+    post: by('post'),
+    put: by('put'),
+    patch: by('patch'),
+    delete: by('delete'),
+  };
+}
+
+type AnyGiven = RouteGiven<InputObject, InputObject, z.ZodType>;
+
+function toRoute(method: RouteWords['method'], path: string, known: Shape, given: AnyGiven): Route {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  const { query = NOTHING, body, answer } = given;
   return {
     needs: method === 'get' ? 'read' : 'write',
     ...given,
-    params,
+    method,
+    path,
+    params: z.strictObject(
+      Object.fromEntries(names.map((name) => [name, known[name] ?? z.string()])),
+    ),
     query,
     body,
     async run(exchange) {
-      const checked = exchange as ExchangeOf<P, Q, B>;
+      const checked = exchange as ExchangeOf<InputObject, InputObject, z.ZodType>;
       const reply =
         'run' in given ? await given.run(checked) : jsonReply(await given.give(checked));
       return { status: answer.status ?? 200, ...reply };
     },
   };
 }
+
+/** Routes whose paths have no parameters, or only texts. */
+export const route: RoutesAt<'', Record<never, never>> = routesAt('', {});
 
 /** The token, or the one-time code, of an Authorization header. */
 export function bearerOf(authorization: string | undefined): string | undefined {

@@ -5,6 +5,8 @@ import { invalid } from '../../../base/errors.ts';
 import { Encoding, type EncodingName } from '../../../format/turn-record.ts';
 import type { BatchTurn, NewTurn } from '../../../context/contexts.ts';
 import type { Checked } from '../../calls/check-args.ts';
+import { routesAt } from './route.ts';
+import type { RoutesAt } from './route.ts';
 
 // The values that travel, in JSON's terms: ids are decimal strings, bytes are base64 or hex.
 
@@ -33,6 +35,15 @@ export const contextId: z.ZodType<ContextId, string> = idText
   .transform((id) => toContextId(id))
   .describe('The id of a context');
 
+/** The routes of one context, and of one turn. */
+export const ofContext: RoutesAt<'/v1/contexts/:id', { id: typeof contextId }> = routesAt(
+  '/v1/contexts/:id',
+  { id: contextId },
+);
+export const ofTurn: RoutesAt<'/v1/turns/:id', { id: typeof turnId }> = routesAt('/v1/turns/:id', {
+  id: turnId,
+});
+
 /** A whole number in a query. */
 export const count: z.ZodType<number, string> = z
   .string()
@@ -46,6 +57,11 @@ export const flag: z.ZodType<boolean, 'true' | 'false'> = z
 export const blobRef: z.ZodString = z
   .string()
   .regex(/^(?:b3:|blob:sha256:)?[0-9a-f]{64}$/, 'is a hash, "b3:<hash>" or "blob:sha256:<hash>"');
+
+export const ofBlob: RoutesAt<'/v1/blobs/:ref', { ref: typeof blobRef }> = routesAt(
+  '/v1/blobs/:ref',
+  { ref: blobRef },
+);
 
 export const encoding: z.ZodType<EncodingName> = z.enum(
   Object.keys(Encoding) as [EncodingName, ...EncodingName[]],

@@ -3,17 +3,15 @@ import { notFound } from '../../../base/errors.ts';
 import type { BlobDetails } from '../../../store/blobs.ts';
 import { isKnown } from '../exchange/conditions.ts';
 import { readUpload } from '../exchange/read-body.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
-import { EXAMPLE_BLOB, HASH, blobJson, blobRef, count, flag } from '../exchange/schemas.ts';
+import { EXAMPLE_BLOB, HASH, blobJson, count, flag, ofBlob } from '../exchange/schemas.ts';
 
 /** Blobs are named by their content, so a cached copy never becomes stale. */
 const FOR_EVER = 'private, max-age=31536000, immutable';
 
 export const blobRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/blobs',
+  route.get('/v1/blobs', {
     name: 'listBlobs',
     summary: 'Hashes of blobs, in their order',
     query: z.strictObject({
@@ -29,9 +27,7 @@ export const blobRoutes: readonly Route[] = [
     give: ({ query, store }) => store.blobs.list(query),
   }),
 
-  defineRoute({
-    method: 'put',
-    path: '/v1/blobs',
+  route.put('/v1/blobs', {
     name: 'putBlob',
     summary: 'Store bytes of any length by their content; the body is stored as it comes in',
     query: z.strictObject({ sha256: flag.optional().describe('Also find it by its SHA-256') }),
@@ -44,16 +40,13 @@ export const blobRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/blobs/:ref',
+  ofBlob.get('', {
     name: 'getBlob',
     summary: 'The bytes of a blob, whole or a range; HEAD gives its size',
     headers: {
       Range: 'One range of bytes',
       'If-None-Match': 'The ETag of a blob that the client has: 304',
     },
-    params: z.strictObject({ ref: blobRef }),
     answer: { what: 'The bytes', type: 'application/octet-stream' },
     async run({ params: { ref }, request, store }) {
       const details = await store.blobs.stat(ref);

@@ -8,9 +8,9 @@ import type { ContextRow } from '../../../engine/rows.ts';
 import { activityOf } from '../../browse/activity.ts';
 import { branchTree } from '../../browse/branch-tree.ts';
 import { THREAD_KINDS, parsePlace } from '../../browse/recent-threads.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
-import { contextId, count } from '../exchange/schemas.ts';
+import { count, ofContext } from '../exchange/schemas.ts';
 
 // Reads over all kinds of thread, for people who look around: the page uses them, and so can everyone else.
 
@@ -52,9 +52,7 @@ const node = z.strictObject({
 });
 
 export const browseRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/me',
+  route.get('/v1/me', {
     name: 'whoAmI',
     summary: 'Who the caller is to this server, and what it may do',
     answer: {
@@ -74,9 +72,7 @@ export const browseRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/threads',
+  route.get('/v1/threads', {
     name: 'listAll',
     summary: 'Everything in the store, newest first: contexts, chats, workflows, sessions, queues',
     query: z.strictObject({
@@ -105,12 +101,9 @@ export const browseRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id/tree',
+  ofContext.get('/tree', {
     name: 'getTree',
     summary: 'All branches of the tree that a context leads into, as a skeleton of forks and heads',
-    params: z.strictObject({ id: contextId }),
     answer: {
       what: 'The nodes are roots, forks and heads; a branch is a context, the oldest first',
       json: z.strictObject({
@@ -128,9 +121,7 @@ export const browseRoutes: readonly Route[] = [
     give: ({ params: { id }, request }) => readTree(id, request),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/activity',
+  route.get('/v1/activity', {
     name: 'getActivity',
     summary: 'Turns appended per day, UTC',
     query: z.strictObject({

@@ -14,7 +14,7 @@ import type {
 import { isOwnFault, toWireError } from '../../request/wire-error.ts';
 import { withHeartbeats } from '../exchange/event-stream.ts';
 import { readBody, readUpload } from '../exchange/read-body.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { routesAt } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 
 // The verbs of a store by name, for the client that is a whole store over HTTP. Bodies are those of the binary
@@ -27,14 +27,11 @@ const ARGUMENT_BYTES_MAX = 1024 * 1024;
 const HEARTBEAT = new Uint8Array(4);
 
 export const callRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'post',
-    path: '/v1/call/:method',
+  routesAt('/v1/call/:method', { method: z.string().max(METHOD_BYTES_MAX) }).post('', {
     name: 'call',
     summary: 'Any verb of the store by its name, in the encoding of the binary protocol',
     // The verb itself says which scope it needs.
     needs: 'read',
-    params: z.strictObject({ method: z.string().max(METHOD_BYTES_MAX) }),
     body: { bytes: 'The body of a CALL; see the wire protocol' },
     answer: { what: 'The body of a CALL reply, or STREAM bodies', type: TYPE },
     async run({ params: { method }, request }) {

@@ -10,19 +10,16 @@ import {
   EXAMPLE_BATCH,
   EXAMPLE_EVENT,
   batchJson,
-  chatId,
+  ofChat,
   eventJson,
   problemJson,
   questionBody,
 } from './chat-schemas.ts';
 import { encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { defineRoute } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
 
-const params = z.strictObject({ id: chatId });
-const ofBatch = z.strictObject({ id: chatId, batch: z.string() });
 const newEvent = z.strictObject({
   type: z.string(),
   payload: z.looseObject({}),
@@ -30,12 +27,9 @@ const newEvent = z.strictObject({
 });
 
 export const chatEventRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id/log',
+  ofChat.get('/log', {
     name: 'readChatLog',
     summary: 'The events of a chat, without what was redacted',
-    params,
     query: z.strictObject({
       after: count.optional().describe('Begin after this event'),
       limit: count.optional().describe('Default 1,000, at most 10,000'),
@@ -52,12 +46,9 @@ export const chatEventRoutes: readonly Route[] = [
     give: async ({ params: { id }, query, store }) => (await store.chats.open(id)).events(query),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/log',
+  ofChat.post('/log', {
     name: 'appendChatEvents',
     summary: 'Append events of any type, all or none',
-    params,
     query: z.strictObject({ expectedSeq: count.optional().describe('The last event, else 409') }),
     body: {
       json: z.strictObject({ events: z.array(newEvent) }),
@@ -75,13 +66,10 @@ export const chatEventRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id/events',
+  ofChat.get('/events', {
     name: 'followChat',
     summary: 'The events of a chat, those there and those to come, as server-sent events',
     headers: { 'Last-Event-ID': 'Go on after that event, also across a restart of the server' },
-    params,
     query: z.strictObject({ after: z.string().optional().describe('As Last-Event-ID') }),
     answer: {
       what: 'Each has the name of its type; `end` when the chat is removed or archived',
@@ -94,12 +82,9 @@ export const chatEventRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id/clarifications',
+  ofChat.get('/clarifications', {
     name: 'listQuestions',
     summary: 'Batches of questions with their answers, open and closed',
-    params,
     query: z.strictObject({
       before: count.optional().describe('Only batches before this event'),
       limit: count.optional().describe('Default 50, at most 1,000'),
@@ -113,12 +98,9 @@ export const chatEventRoutes: readonly Route[] = [
       (await store.chats.open(id)).clarifications(query),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/clarifications',
+  ofChat.post('/clarifications', {
     name: 'askQuestions',
     summary: 'Open a batch of questions',
-    params,
     body: {
       json: z.strictObject({
         questions: z.array(questionBody),
@@ -139,12 +121,9 @@ export const chatEventRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/clarifications/:batch/answer',
+  ofChat.post('/clarifications/:batch/answer', {
     name: 'answerQuestions',
     summary: 'Answer every question of the open batch',
-    params: ofBatch,
     body: {
       json: z.strictObject({
         answers: z.array(
@@ -161,12 +140,9 @@ export const chatEventRoutes: readonly Route[] = [
       (await store.chats.open(id)).answer(batch, body.answers),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/clarifications/:batch/dismiss',
+  ofChat.post('/clarifications/:batch/dismiss', {
     name: 'dismissQuestions',
     summary: 'Close the open batch without answers',
-    params: ofBatch,
     body: {
       json: z.strictObject({ reason: z.string().optional() }),
       optional: true,

@@ -5,7 +5,7 @@ import { assertAllowed } from '../../access/access.ts';
 import {
   EXAMPLE_EVENT,
   EXAMPLE_MESSAGE,
-  chatId,
+  ofChat,
   eventJson,
   messageJson,
   problemJson,
@@ -13,7 +13,6 @@ import {
 import { Later, listReply } from '../exchange/list-answer.ts';
 import { readUpload } from '../exchange/read-body.ts';
 import { PART_BYTES } from '../exchange/request-room.ts';
-import { defineRoute } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
 
@@ -33,12 +32,9 @@ const answer = {
 } as const;
 
 export const chatRedactionRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/messages/:message/redact',
+  ofChat.post('/messages/:message/redact', {
     name: 'redactMessage',
     summary: 'Hide a message for good; with `erase` (scope admin) remove its text from the store',
-    params: z.strictObject({ id: chatId, message: z.string() }),
     body,
     answer,
     async give({ params: { id, message }, body: wish, request, store }) {
@@ -47,12 +43,9 @@ export const chatRedactionRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/clarifications/:batch/redact',
+  ofChat.post('/clarifications/:batch/redact', {
     name: 'redactQuestions',
     summary: 'Hide a batch of questions with its answers; an open batch is dismissed',
-    params: z.strictObject({ id: chatId, batch: z.string() }),
     body,
     answer,
     async give({ params: { id, batch }, body: wish, request, store }) {
@@ -63,7 +56,6 @@ export const chatRedactionRoutes: readonly Route[] = [
 ];
 
 const ANY_TYPE = 'application/octet-stream';
-const params = z.strictObject({ id: chatId });
 
 function messagesReply(
   chat: Chat,
@@ -77,15 +69,11 @@ function messagesReply(
   );
   return listReply({ name: 'messages', items, rest }, request);
 }
-const ofMessage = z.strictObject({ id: chatId, message: z.string() });
 
 export const chatMessageRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id/messages',
+  ofChat.get('/messages', {
     name: 'listMessages',
     summary: 'The newest messages of a branch, in order',
-    params,
     query: z.strictObject({
       branch: z.string().optional().describe('Default main; "*" for all'),
       before: count.optional().describe('Only messages before this event'),
@@ -107,12 +95,9 @@ export const chatMessageRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/messages',
+  ofChat.post('/messages', {
     name: 'addMessage',
     summary: 'Add a message to a chat',
-    params,
     query: z.strictObject({ expectedSeq: count.optional().describe('The last event, else 409') }),
     body: {
       json: z.strictObject({
@@ -135,12 +120,9 @@ export const chatMessageRoutes: readonly Route[] = [
       (await store.chats.open(id)).add(body, query),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id/messages/:message',
+  ofChat.get('/messages/:message', {
     name: 'getMessage',
     summary: 'One message',
-    params: ofMessage,
     answer: { what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
     async give({ params: { id, message: name }, store }) {
       const message = await (await store.chats.open(id)).message(name);
@@ -149,24 +131,18 @@ export const chatMessageRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'put',
-    path: '/v1/chats/:id/messages/:message',
+  ofChat.put('/messages/:message', {
     name: 'editMessage',
     summary: 'Edit a message; the first text stays in the log',
-    params: ofMessage,
     body: { json: z.strictObject({ content: z.string() }), example: { content: 'hello' } },
     answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
     give: async ({ params: { id, message }, body: { content }, store }) =>
       (await store.chats.open(id)).edit(message, content),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/messages/:message/complete',
+  ofChat.post('/messages/:message/complete', {
     name: 'completeMessage',
     summary: 'End a message that was begun and not completed',
-    params: ofMessage,
     body: {
       json: z.strictObject({
         content: z.string().optional().describe('Default: the text that the message has'),
@@ -180,12 +156,9 @@ export const chatMessageRoutes: readonly Route[] = [
       (await store.chats.open(id)).complete(message, content, more),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/:id/messages/:message/fork',
+  ofChat.post('/messages/:message/fork', {
     name: 'forkChat',
     summary: 'Create a branch after a message, or before it',
-    params: ofMessage,
     body: {
       json: z.strictObject({ branch: z.string().optional(), before: z.boolean().optional() }),
       optional: true,
@@ -202,12 +175,9 @@ export const chatMessageRoutes: readonly Route[] = [
     }),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id/search',
+  ofChat.get('/search', {
     name: 'searchChat',
     summary: 'Messages by their text, newest first',
-    params,
     query: z.strictObject({
       text: z.string(),
       branch: z.string().optional(),
@@ -229,12 +199,9 @@ export const chatMessageRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'put',
-    path: '/v1/chats/:id/attachments',
+  ofChat.put('/attachments', {
     name: 'attachFile',
     summary: 'Attach the body to a chat; it is stored as it comes in',
-    params,
     query: z.strictObject({
       name: z.string(),
       message: z.string().optional(),

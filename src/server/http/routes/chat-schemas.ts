@@ -1,8 +1,14 @@
 import { z } from 'zod';
+import { routesAt } from '../exchange/route.ts';
+import type { RoutesAt } from '../exchange/route.ts';
 
 const time = z.string().describe('ISO 8601, UTC');
 
-export const chatId: z.ZodString = z.string().describe('The id of a chat');
+const chatId: z.ZodString = z.string().describe('The id of a chat');
+
+export const ofChat: RoutesAt<'/v1/chats/:id', { id: typeof chatId }> = routesAt('/v1/chats/:id', {
+  id: chatId,
+});
 
 const infoShape = {
   id: z.string(),

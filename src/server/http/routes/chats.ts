@@ -2,17 +2,16 @@ import { z } from 'zod';
 import {
   EXAMPLE_CHAT,
   EXAMPLE_TYPE,
-  chatId,
+  ofChat,
   chatJson,
   problemJson,
   statusJson,
   typeJson,
 } from './chat-schemas.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
 
-const params = z.strictObject({ id: chatId });
 const EXAMPLE_STATUS = {
   ...EXAMPLE_CHAT,
   messages: 2,
@@ -23,9 +22,7 @@ const EXAMPLE_STATUS = {
 };
 
 export const chatRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats',
+  route.get('/v1/chats', {
     name: 'listChats',
     summary: 'Chats, by id',
     query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
@@ -37,9 +34,7 @@ export const chatRoutes: readonly Route[] = [
     give: ({ query, store }) => store.chats.list(query),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats',
+  route.post('/v1/chats', {
     name: 'createChat',
     summary: 'Begin a chat',
     body: {
@@ -55,9 +50,7 @@ export const chatRoutes: readonly Route[] = [
     run: async ({ body, store }) => created(await store.chats.create(body)),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/chat-types',
+  route.get('/v1/chat-types', {
     name: 'listChatTypes',
     summary: 'Types of chat events that programs have registered',
     answer: {
@@ -68,12 +61,9 @@ export const chatRoutes: readonly Route[] = [
     give: async ({ store }) => ({ types: await store.chats.types() }),
   }),
 
-  defineRoute({
-    method: 'put',
-    path: '/v1/chat-types/:type',
+  route.put('/v1/chat-types/:type', {
     name: 'registerChatType',
     summary: 'Register a type of chat events',
-    params: z.strictObject({ type: z.string() }),
     body: {
       json: z.strictObject({ about: z.string().optional() }),
       optional: true,
@@ -83,19 +73,14 @@ export const chatRoutes: readonly Route[] = [
     give: ({ params: { type }, body, store }) => store.chats.registerType(type, body),
   }),
 
-  defineRoute({
-    method: 'delete',
-    path: '/v1/chat-types/:type',
+  route.delete('/v1/chat-types/:type', {
     name: 'forgetChatType',
     summary: 'Remove a registered type; its events stay',
-    params: z.strictObject({ type: z.string() }),
     answer: { status: 204, what: 'It is off the list' },
     give: ({ params: { type }, store }) => store.chats.forgetType(type),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/import',
+  route.post('/v1/chats/import', {
     name: 'importChat',
     summary: 'Make a chat from one that was exported as JSON',
     query: z.strictObject({ id: z.string().optional().describe('Another id than it had') }),
@@ -107,9 +92,7 @@ export const chatRoutes: readonly Route[] = [
     run: async ({ query, body, store }) => created(await store.chats.import(body, query)),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/chats/retain',
+  route.post('/v1/chats/retain', {
     name: 'retainChats',
     summary: 'Archive chats by age and size, or remove them',
     needs: 'admin',
@@ -131,12 +114,9 @@ export const chatRoutes: readonly Route[] = [
       store.chats.retain(policy, { dryRun }),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id',
+  ofChat.get('', {
     name: 'getChat',
     summary: 'A chat: counts, usage, branches, and the questions it waits for',
-    params,
     answer: { what: 'The chat', json: statusJson, example: EXAMPLE_STATUS },
     async run({ params: { id }, store }) {
       const status = await (await store.chats.open(id)).status();
@@ -144,12 +124,9 @@ export const chatRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'patch',
-    path: '/v1/chats/:id',
+  ofChat.patch('', {
     name: 'updateChat',
     summary: 'Change the title of a chat, or pin it',
-    params,
     body: {
       json: z.strictObject({ title: z.string().optional(), pinned: z.boolean().optional() }),
       example: { pinned: true },
@@ -158,22 +135,16 @@ export const chatRoutes: readonly Route[] = [
     give: async ({ params: { id }, body, store }) => (await store.chats.open(id)).update(body),
   }),
 
-  defineRoute({
-    method: 'delete',
-    path: '/v1/chats/:id',
+  ofChat.delete('', {
     name: 'removeChat',
     summary: 'Remove a chat; its blobs go with the next collection',
-    params,
     answer: { status: 204, what: 'It is gone' },
     give: ({ params: { id }, store }) => store.chats.remove(id),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id/problems',
+  ofChat.get('/problems', {
     name: 'chatProblems',
     summary: 'What is wrong in a chat, and where',
-    params,
     answer: {
       what: 'All that was found',
       json: z.strictObject({ problems: z.array(problemJson) }),
@@ -184,12 +155,9 @@ export const chatRoutes: readonly Route[] = [
     }),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/chats/:id/export',
+  ofChat.get('/export', {
     name: 'exportChat',
     summary: 'A chat as readable Markdown, or all of it as JSON',
-    params,
     query: z.strictObject({
       format: z.enum(['markdown', 'json']).optional().describe('Default markdown'),
       branch: z.string().optional().describe('Of Markdown: a branch, or "*"'),
@@ -203,15 +171,12 @@ export const chatRoutes: readonly Route[] = [
   }),
 
   ...(['archive', 'unarchive'] as const).map((verb) =>
-    defineRoute({
-      method: 'post',
-      path: `/v1/chats/:id/${verb}`,
+    ofChat.post(`/${verb}`, {
       name: `${verb}Chat`,
       summary:
         verb === 'archive'
           ? 'Compress a chat; from then on it can only be read'
           : 'Make an archived chat writable again',
-      params,
       answer: { what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
       give: async ({ params: { id }, store }) => (await store.chats.open(id))[verb](),
     }),

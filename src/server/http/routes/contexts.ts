@@ -5,22 +5,21 @@ import type { Context } from '../../../context/context.ts';
 import type { MetaConditions } from '../../../context/meta-condition.ts';
 import { given } from '../../../base/given.ts';
 import { headCondition, keyCondition } from '../exchange/conditions.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 import {
   EXAMPLE_CONTEXT,
-  contextId,
   contextJson,
   contextName,
   count,
   detailsShape,
   flag,
-  turnId,
+  ofContext,
+  ofTurn,
   turnIdInBody,
   turnIdOrNoneInBody,
 } from '../exchange/schemas.ts';
 
-const params = z.strictObject({ id: contextId });
 const namedShape = { name: contextName.optional(), ...detailsShape };
 /** In the query: a path cannot hold every text, for instance not "..". */
 const named = z.strictObject({ name: contextName });
@@ -35,9 +34,7 @@ const metaQuery: z.ZodType<MetaConditions, string> = z.string().transform((text,
 const KEY = 'The same key with the same turn and details gives the first context again';
 
 export const contextRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts',
+  route.get('/v1/contexts', {
     name: 'listContexts',
     summary: 'Contexts, most recently used first',
     query: z.strictObject({
@@ -76,9 +73,7 @@ export const contextRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/contexts',
+  route.post('/v1/contexts', {
     name: 'createContext',
     summary: 'Create a context, empty or at a turn',
     headers: { 'Idempotency-Key': KEY },
@@ -92,9 +87,7 @@ export const contextRoutes: readonly Route[] = [
       created(await store.contexts.create({ ...body, ...keyCondition(request) })),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/by-name',
+  route.get('/v1/contexts/by-name', {
     name: 'findContext',
     summary: 'The context with this name; its ETag is the head',
     query: named,
@@ -107,9 +100,7 @@ export const contextRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'put',
-    path: '/v1/contexts/by-name',
+  route.put('/v1/contexts/by-name', {
     name: 'getOrCreateContext',
     summary: 'The context with this name, made with the details of the body if there is none',
     query: named,
@@ -123,12 +114,9 @@ export const contextRoutes: readonly Route[] = [
       found(await store.contexts.getOrCreate(name, body)),
   }),
 
-  defineRoute({
-    method: 'put',
-    path: '/v1/contexts/:id/name',
+  ofContext.put('/name', {
     name: 'renameContext',
     summary: 'Rename a context, or remove its name',
-    params,
     body: {
       json: z.strictObject({ name: contextName.nullable() }),
       example: { name: 'customers/4711' },
@@ -138,13 +126,10 @@ export const contextRoutes: readonly Route[] = [
       found(await store.contexts.rename(id, name)),
   }),
 
-  defineRoute({
-    method: 'put',
-    path: '/v1/contexts/:id/head',
+  ofContext.put('/head', {
     name: 'moveHead',
     summary: 'Move the head to any turn, or to none, without a new turn',
     headers: { 'If-Match': 'The id of the head in quotes; another head is 412' },
-    params,
     body: {
       json: z.strictObject({ head: turnIdOrNoneInBody }),
       example: { head: '1' },
@@ -154,12 +139,9 @@ export const contextRoutes: readonly Route[] = [
       found(await store.contexts.moveHead(id, head, headCondition(request))),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id',
+  ofContext.get('', {
     name: 'getContext',
     summary: 'A context; its ETag is the head, for If-Match',
-    params,
     answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
     async run({ params: { id }, store }) {
       const context = await store.contexts.get(id);
@@ -168,12 +150,9 @@ export const contextRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'patch',
-    path: '/v1/contexts/:id',
+  ofContext.patch('', {
     name: 'updateContext',
     summary: 'Change the details of a context; null removes a field',
-    params,
     body: {
       json: z.strictObject({
         title: z.string().nullable().optional(),
@@ -187,22 +166,16 @@ export const contextRoutes: readonly Route[] = [
     give: ({ params: { id }, body, store }) => store.contexts.update(id, body),
   }),
 
-  defineRoute({
-    method: 'delete',
-    path: '/v1/contexts/:id',
+  ofContext.delete('', {
     name: 'removeContext',
     summary: 'Remove a context; turns that nothing leads to go with the next collection',
-    params,
     answer: { status: 204, what: 'It is gone' },
     give: ({ params: { id }, store }) => store.contexts.remove(id),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/turns/:id/fork',
+  ofTurn.post('/fork', {
     name: 'forkTurn',
     summary: 'A new context whose head is this turn; nothing is copied',
-    params: z.strictObject({ id: turnId }),
     headers: { 'Idempotency-Key': KEY },
     body: { json: z.strictObject(namedShape), optional: true, example: { title: 'another way' } },
     answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },

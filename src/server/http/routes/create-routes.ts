@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { describeApi } from './open-api.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { cxdbPortRoutes, cxdbRoutes } from '../cxdb/cxdb-routes.ts';
 import { blobRoutes } from './blobs.ts';
@@ -51,9 +51,7 @@ export function createRoutes(): readonly Route[] {
     ...healthRoutes,
   ];
   routes.push(
-    defineRoute({
-      method: 'get',
-      path: '/openapi.json',
+    route.get('/openapi.json', {
       name: 'openApi',
       summary: 'This description',
       needs: 'nobody',

@@ -10,9 +10,9 @@ import { readOptions } from '../exchange/conditions.ts';
 import type { TurnsRead } from '../exchange/conditions.ts';
 import { encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
-import { contextId, flag, readQuery } from '../exchange/schemas.ts';
+import { contextId, flag, ofContext, readQuery } from '../exchange/schemas.ts';
 import { isLarge, readAhead, wholeTurn } from '../exchange/turn-answer.ts';
 
 const KINDS = [
@@ -32,9 +32,7 @@ const kinds = z
   .pipe(z.array(z.enum(KINDS)));
 
 export const eventRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/events',
+  route.get('/v1/events', {
     name: 'watchStore',
     summary: 'What happens in the whole store, as server-sent events',
     headers: { 'Last-Event-ID': 'Go on after that event, also across a restart of the server' },
@@ -57,13 +55,10 @@ export const eventRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id/events',
+  ofContext.get('/events', {
     name: 'followContext',
     summary: 'The turns of a context, those there and those to come, as server-sent events',
     headers: { 'Last-Event-ID': 'Go on after that turn, also across a restart of the server' },
-    params: z.strictObject({ id: contextId }),
     query: z.strictObject({
       ...readQuery,
       after: z.string().optional().describe('As Last-Event-ID: a turn; "head" begins now'),

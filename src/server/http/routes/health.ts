@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route } from '../exchange/route.ts';
 import type { HttpService } from '../exchange/http-service.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 
@@ -14,36 +14,28 @@ const answer = {
 } as const;
 
 export const healthRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/healthz',
+  route.get('/healthz', {
     name: 'health',
     summary: 'Whether the server takes requests; the same as /healthz/ready',
     needs: 'nobody',
     answer,
     run: ({ request }) => ready(request.service),
   }),
-  defineRoute({
-    method: 'get',
-    path: '/healthz/ready',
+  route.get('/healthz/ready', {
     name: 'ready',
     summary: 'Whether the server takes requests and its store answers',
     needs: 'nobody',
     answer,
     run: ({ request }) => ready(request.service),
   }),
-  defineRoute({
-    method: 'get',
-    path: '/healthz/live',
+  route.get('/healthz/live', {
     name: 'live',
     summary: 'Whether the process answers at all',
     needs: 'nobody',
     answer,
     run: ({ request }) => say(request.service, 'ok'),
   }),
-  defineRoute({
-    method: 'get',
-    path: '/metrics',
+  route.get('/metrics', {
     name: 'metrics',
     summary: 'Figures for Prometheus',
     answer: { what: 'The text format of Prometheus', type: 'text/plain' },

@@ -4,7 +4,7 @@ import type { Maintain } from '../../../store/maintain.ts';
 import { tellProgress } from '../../calls/tell-progress.ts';
 import { eventReply } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 
 const report = z.record(z.string(), z.unknown());
@@ -59,18 +59,14 @@ const GC_EXAMPLE = { dryRun: true, deadBlobs: 12, deadBytes: 48_000, freedBytes:
 type Task = (maintain: Maintain, progress: Progress) => Promise<unknown>;
 
 export const maintainRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/stats',
+  route.get('/v1/stats', {
     name: 'getStats',
     summary: 'Counts, sizes, what sharing and compression save, and known damage',
     answer: { what: 'The figures', json: stats, example: STATS_EXAMPLE },
     give: ({ store }) => store.maintain.stats(),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/maintain/gc',
+  route.post('/v1/maintain/gc', {
     name: 'collectGarbage',
     summary: 'Garbage collection: remove data that nothing uses',
     needs: 'admin',
@@ -88,9 +84,7 @@ export const maintainRoutes: readonly Route[] = [
       runTask('gc', request, (maintain, progress) => maintain.gc({ ...body, progress })),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/maintain/verify',
+  route.post('/v1/maintain/verify', {
     name: 'verifyStore',
     summary: 'Read everything and check every checksum, hash and link',
     needs: 'admin',
@@ -104,9 +98,7 @@ export const maintainRoutes: readonly Route[] = [
       runTask('verify', request, (maintain, progress) => maintain.verify({ ...body, progress })),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/maintain/backup',
+  route.post('/v1/maintain/backup', {
     name: 'backupStore',
     summary: 'Copy the store into a folder on the server; later runs copy only what is new',
     needs: 'admin',
@@ -120,9 +112,7 @@ export const maintainRoutes: readonly Route[] = [
       runTask('backup', request, (maintain, progress) => maintain.backup(body.to, progress)),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/maintain/retain',
+  route.post('/v1/maintain/retain', {
     name: 'retainContexts',
     summary: 'Remove contexts by age, size and label',
     needs: 'admin',
@@ -141,9 +131,7 @@ export const maintainRoutes: readonly Route[] = [
       runTask('retain', request, (maintain) => maintain.retain(policy, { dryRun })),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/maintain/checkpoint',
+  route.post('/v1/maintain/checkpoint', {
     name: 'checkpoint',
     summary: 'Write a checkpoint, so that the next opening is fast',
     needs: 'admin',
@@ -151,9 +139,7 @@ export const maintainRoutes: readonly Route[] = [
     run: ({ request }) => runTask('checkpoint', request, (maintain) => maintain.checkpoint()),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/maintain/reindex',
+  route.post('/v1/maintain/reindex', {
     name: 'reindex',
     summary: 'Rebuild every accelerator from the truth',
     needs: 'admin',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Store } from '../../../store/store.ts';
 import { allows } from '../../access/access.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 
 // The Model Context Protocol at /mcp: the layer above knows the protocol, this one who may use it.
@@ -26,13 +26,12 @@ export interface McpService {
 }
 
 export function mcpRoutes({ answer, allowWrites }: McpService): readonly Route[] {
-  const at = { path: '/mcp', needs: 'read' } as const;
+  const needs = 'read';
   const refuse = (): Reply => ({ status: 405, headers: { Allow: 'POST' } });
   const words = { what: 'Nothing: there are no streams and no sessions', status: 405 };
   return [
-    defineRoute({
-      ...at,
-      method: 'post',
+    route.post('/mcp', {
+      needs,
       name: 'mcp',
       summary: 'One message of the Model Context Protocol',
       body: { json: z.unknown() },
@@ -48,17 +47,15 @@ export function mcpRoutes({ answer, allowWrites }: McpService): readonly Route[]
         });
       },
     }),
-    defineRoute({
-      ...at,
-      method: 'get',
+    route.get('/mcp', {
+      needs,
       name: 'mcpStream',
       summary: '',
       answer: words,
       run: refuse,
     }),
-    defineRoute({
-      ...at,
-      method: 'delete',
+    route.delete('/mcp', {
+      needs,
       name: 'mcpEnd',
       summary: '',
       answer: words,

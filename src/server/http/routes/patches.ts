@@ -1,17 +1,15 @@
 import { z } from 'zod';
-import { defineRoute } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import {
   EXAMPLE_PATCH,
-  blobRef,
   encoding,
   eraseBody,
+  ofBlob,
+  ofTurn,
   patchJson,
   toPayload,
-  turnId,
 } from '../exchange/schemas.ts';
 
-const params = z.strictObject({ id: turnId });
 const expectedSeq = z
   .int()
   .min(0)
@@ -26,12 +24,9 @@ const eraseJson = z.strictObject({
 const ERASE_EXAMPLE = { reason: 'a secret was pasted here' };
 
 export const patchRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/turns/:id/patches',
+  ofTurn.get('/patches', {
     name: 'listPatches',
     summary: 'All patches on a turn, oldest first',
-    params,
     answer: {
       what: 'The patches',
       json: z.strictObject({ patches: z.array(patchJson) }),
@@ -40,12 +35,9 @@ export const patchRoutes: readonly Route[] = [
     give: async ({ params: { id }, store }) => ({ patches: await store.contexts.patches(id) }),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/turns/:id/patches',
+  ofTurn.post('/patches', {
     name: 'patchTurn',
     summary: 'Patch a sealed turn: readers see the new payload',
-    params,
     body: {
       json: z.strictObject({
         payload: z.unknown().optional(),
@@ -60,12 +52,9 @@ export const patchRoutes: readonly Route[] = [
       store.contexts.patch(id, toPayload({ payload, base64 }), options),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/turns/:id/tombstone',
+  ofTurn.post('/tombstone', {
     name: 'tombstoneTurn',
     summary: 'Hide the payload of a sealed turn; the bytes stay until they are erased',
-    params,
     body: {
       json: z.strictObject({ reason: z.string(), expectedSeq }),
       example: { reason: 'spam' },
@@ -75,13 +64,10 @@ export const patchRoutes: readonly Route[] = [
       store.contexts.tombstone(id, reason, options),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/turns/:id/erase',
+  ofTurn.post('/erase', {
     name: 'eraseTurn',
     summary: 'Remove the bytes of a turn and its patches for good',
     needs: 'admin',
-    params,
     body: { json: eraseBody, example: ERASE_EXAMPLE },
     answer: {
       what: '`erased` is false, and nothing changed, when other turns or threads use the bytes',
@@ -95,13 +81,10 @@ export const patchRoutes: readonly Route[] = [
     give: ({ params: { id }, body, store }) => store.contexts.erase(id, body),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/blobs/:ref/erase',
+  ofBlob.post('/erase', {
     name: 'eraseBlob',
     summary: 'Remove the bytes of a blob for good',
     needs: 'admin',
-    params: z.strictObject({ ref: blobRef }),
     body: { json: eraseBody, example: ERASE_EXAMPLE },
     answer: {
       what: '`erased` is false, and nothing changed, when turns or threads use the bytes',

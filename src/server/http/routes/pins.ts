@@ -1,14 +1,10 @@
 import { z } from 'zod';
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
-import { turnId } from '../exchange/schemas.ts';
-
-const params = z.strictObject({ id: turnId });
+import { ofTurn } from '../exchange/schemas.ts';
 
 export const pinRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/pins',
+  route.get('/v1/pins', {
     name: 'listPins',
     summary: 'Pinned turns, by id',
     answer: {
@@ -20,12 +16,9 @@ export const pinRoutes: readonly Route[] = [
     },
     give: async ({ store }) => ({ pins: await store.contexts.pins() }),
   }),
-  defineRoute({
-    method: 'put',
-    path: '/v1/turns/:id/pin',
+  ofTurn.put('/pin', {
     name: 'pinTurn',
     summary: 'Keep a turn, and all before it, from being collected',
-    params,
     body: {
       json: z.strictObject({ reason: z.string().optional() }),
       optional: true,
@@ -34,12 +27,9 @@ export const pinRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is pinned' },
     give: ({ params: { id }, body, store }) => store.contexts.pin(id, body),
   }),
-  defineRoute({
-    method: 'delete',
-    path: '/v1/turns/:id/pin',
+  ofTurn.delete('/pin', {
     name: 'unpinTurn',
     summary: 'Remove the pin of a turn',
-    params,
     answer: { status: 204, what: 'It is pinned no more' },
     give: ({ params: { id }, store }) => store.contexts.unpin(id),
   }),

@@ -5,11 +5,11 @@ import type { Store } from '../../../store/store.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
 import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { route, routesAt } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
 
-const params = z.strictObject({ name: z.string() });
+const ofQueue = routesAt('/v1/queues/:name', {});
 /** Ids of events are numbers: a queue that got one every microsecond would take 285 years to run out of them. */
 const eventJson = z
   .strictObject({
@@ -45,7 +45,6 @@ const summary = z.strictObject({
 });
 const filter = z.string().optional().describe(`Such as type = 'message'`);
 const body = z.union([newEvent, z.strictObject({ events: z.array(newEvent) })]);
-const ofConsumer = params.extend({ consumer: z.string() });
 const row = z.strictObject({
   consumer_id: z.string(),
   handler_cmd: z.string(),
@@ -68,9 +67,7 @@ const progress = z.strictObject({
 });
 
 export const queueRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/queues',
+  route.get('/v1/queues', {
     name: 'listQueues',
     summary: 'Queues by name',
     answer: {
@@ -82,21 +79,15 @@ export const queueRoutes: readonly Route[] = [
     },
     give: async ({ store }) => ({ queues: await store.queues.list() }),
   }),
-  defineRoute({
-    method: 'put',
-    path: '/v1/queues/:name',
+  ofQueue.put('', {
     name: 'createQueue',
     summary: 'Create a queue, if it does not exist',
-    params,
     answer: { status: 204, what: 'It is there' },
     give: ({ params: { name }, store }) => store.queues.open(name),
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/queues/:name/events',
+  ofQueue.get('/events', {
     name: 'peekQueue',
     summary: 'Events, without changing anything',
-    params,
     query: z.strictObject({ after: count.optional(), limit: count.optional(), filter }),
     answer: {
       what: 'Events after `after` that match, oldest first',
@@ -108,12 +99,9 @@ export const queueRoutes: readonly Route[] = [
       return { events: await queue.peek({ lastEventId: after, maxBytes: PAGE_BYTES, ...options }) };
     },
   }),
-  defineRoute({
-    method: 'post',
-    path: '/v1/queues/:name/events',
+  ofQueue.post('/events', {
     name: 'pushEvents',
     summary: 'Push one event, or many at once',
-    params,
     body: {
       json: body,
       example: { source: 'internal:dm:default:warden', type: 'message', content: 'hello' },
@@ -130,13 +118,10 @@ export const queueRoutes: readonly Route[] = [
       return { id: await queue.push(pushed) };
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/queues/:name/follow',
+  ofQueue.get('/follow', {
     name: 'followQueue',
     summary: 'Events, those there and those to come, as server-sent events',
     headers: { 'Last-Event-ID': 'Go on after that event, also across a restart of the server' },
-    params,
     query: z.strictObject({
       after: z.string().optional().describe('As Last-Event-ID'),
       filter,
@@ -154,12 +139,9 @@ export const queueRoutes: readonly Route[] = [
       return eventReply(reopened(open, request), request);
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/queues/:name',
+  ofQueue.get('', {
     name: 'queueInfo',
     summary: 'The number of events, the consumers, and how far each one is',
-    params,
     answer: {
       what: 'The queue',
       json: z.strictObject({
@@ -179,13 +161,10 @@ export const queueRoutes: readonly Route[] = [
     },
     give: async ({ params: { name }, store }) => (await openQueue(store, name)).info(),
   }),
-  defineRoute({
-    method: 'put',
-    path: '/v1/queues/:name/consumers/:consumer',
+  ofQueue.put('/consumers/:consumer', {
     name: 'subscribeConsumer',
     summary: 'Register a consumer. Its handler is a command that the server runs',
     needs: 'handlers',
-    params: ofConsumer,
     body: {
       json: z.strictObject({ handler: z.string(), filter: z.string().nullable().optional() }),
       example: { handler: './work.sh', filter: "type = 'message'" },
@@ -194,23 +173,17 @@ export const queueRoutes: readonly Route[] = [
     give: async ({ params: { name, consumer }, body, store }) =>
       (await openQueue(store, name)).subscribe({ consumer, ...body }),
   }),
-  defineRoute({
-    method: 'delete',
-    path: '/v1/queues/:name/consumers/:consumer',
+  ofQueue.delete('/consumers/:consumer', {
     name: 'unsubscribeConsumer',
     summary: 'Remove a consumer; its progress stays',
     needs: 'admin',
-    params: ofConsumer,
     answer: { status: 204, what: 'It is gone' },
     give: async ({ params: { name, consumer }, store }) =>
       (await openQueue(store, name)).unsubscribe(consumer),
   }),
-  defineRoute({
-    method: 'post',
-    path: '/v1/queues/:name/consumers/:consumer/pop',
+  ofQueue.post('/consumers/:consumer/pop', {
     name: 'popEvents',
     summary: 'Acknowledge the events that were handled, and get the next ones',
-    params: ofConsumer,
     body: {
       json: z.strictObject({
         last_event_id: z.int().min(0),
@@ -232,12 +205,9 @@ export const queueRoutes: readonly Route[] = [
       };
     },
   }),
-  defineRoute({
-    method: 'post',
-    path: '/v1/queues/:name/dispatch',
+  ofQueue.post('/dispatch', {
     name: 'dispatchQueue',
     summary: 'Start the handlers that have events to handle, as a push does',
-    params,
     answer: {
       what: 'Who was started, and who was not and why',
       json: z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SearchGroup } from '../../../search/contract/search.ts';
 import type { RecentThreads } from '../../browse/recent-threads.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { route } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { count, flag } from '../exchange/schemas.ts';
 
@@ -54,9 +54,7 @@ const EXAMPLE_HIT = {
 const WAIT_MS_MAX = 20_000;
 
 export const searchRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/search',
+  route.get('/v1/search', {
     name: 'search',
     summary: 'Search the texts of all threads',
     query: z.strictObject({

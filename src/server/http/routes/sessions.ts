@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { NewEntry } from '../../../session/entries/session-entry.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route, routesAt } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { count, flag } from '../exchange/schemas.ts';
 
@@ -14,16 +14,14 @@ const sessionId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be the id of a session')
   .describe('The id of a session');
-const params = z.strictObject({ id: sessionId });
+const ofSession = routesAt('/v1/sessions/:id', { id: sessionId });
 const entry = z.looseObject({ type: z.string() });
 const summary = z.looseObject({ id: z.string(), file: z.string(), available: z.boolean() });
 const ID = '019a8b1c-77aa-7def-8123-456789abcdef';
 const EXAMPLE = { id: ID, file: `/store/sessions/--work--/x_${ID}.jsonl`, available: true };
 
 export const sessionRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/sessions',
+  route.get('/v1/sessions', {
     name: 'listSessions',
     summary: 'Sessions that the store knows, the oldest first',
     query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
@@ -34,9 +32,7 @@ export const sessionRoutes: readonly Route[] = [
     },
     give: ({ query, store }) => store.sessions.list(query),
   }),
-  defineRoute({
-    method: 'post',
-    path: '/v1/sessions',
+  route.post('/v1/sessions', {
     name: 'createSession',
     summary: 'Begin a session, in the folder of the store',
     body: {
@@ -54,30 +50,21 @@ export const sessionRoutes: readonly Route[] = [
       return jsonReply(await sessions.details(session.id), { headers });
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/sessions/:id',
+  ofSession.get('', {
     name: 'getSession',
     summary: 'One session: where it is and what it has',
-    params,
     answer: { what: 'The session', json: summary, example: EXAMPLE },
     give: ({ params: { id }, store }) => store.sessions.details(id),
   }),
-  defineRoute({
-    method: 'delete',
-    path: '/v1/sessions/:id',
+  ofSession.delete('', {
     name: 'removeSession',
     summary: 'Remove a session and its artifacts; a collection then frees its blobs',
-    params,
     answer: { status: 204, what: 'It is gone' },
     give: ({ params: { id }, store }) => store.sessions.remove(id),
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/sessions/:id/entries',
+  ofSession.get('/entries', {
     name: 'readEntries',
     summary: 'The last entries of a session, or those before a cursor',
-    params,
     query: z.strictObject({
       last: count.optional().describe(`Default ${ENTRIES_DEFAULT}, at most ${ENTRIES_MAX}`),
       before: count.optional().describe('The cursor of the page before'),
@@ -94,12 +81,9 @@ export const sessionRoutes: readonly Route[] = [
       return await session.last(wanted, { ...options, maxBytes: ANSWER_BYTES });
     },
   }),
-  defineRoute({
-    method: 'post',
-    path: '/v1/sessions/:id/entries',
+  ofSession.post('/entries', {
     name: 'appendEntries',
     summary: 'Append one entry or several',
-    params,
     body: {
       json: z.union([z.strictObject({ entries: z.array(entry).max(ENTRIES_MAX) }), entry]),
       example: { type: 'message', message: { role: 'user', content: 'hi' } },
@@ -118,12 +102,9 @@ export const sessionRoutes: readonly Route[] = [
       return { ids: appended.map((one) => one.id) };
     },
   }),
-  defineRoute({
-    method: 'post',
-    path: '/v1/sessions/:id/fork',
+  ofSession.post('/fork', {
     name: 'forkSession',
     summary: 'Fork a session',
-    params,
     body: {
       json: z.strictObject({ at: z.string().optional(), artifacts: z.boolean().optional() }),
       optional: true,
@@ -141,12 +122,9 @@ export const sessionRoutes: readonly Route[] = [
       return jsonReply(report, { headers });
     },
   }),
-  defineRoute({
-    method: 'get',
-    path: '/v1/sessions/:id/resource',
+  ofSession.get('/resource', {
     name: 'readResource',
     summary: 'The text at artifact://<id> or agent://<id> of a session, whole or in lines',
-    params,
     query: z.strictObject({
       url: z.string().describe('artifact://<id>, agent://<id>, agent://<id>/path or ?q='),
       offset: count.optional().describe('The first line, counted from 1'),
@@ -166,12 +144,9 @@ export const sessionRoutes: readonly Route[] = [
     give: ({ params: { id }, query: { url, ...range }, store }) =>
       store.sessions.resolve(url, { session: id, ...range }),
   }),
-  defineRoute({
-    method: 'post',
-    path: '/v1/sessions/:id/artifacts',
+  ofSession.post('/artifacts', {
     name: 'saveArtifact',
     summary: 'Store an artifact of a session',
-    params,
     body: {
       json: z.strictObject({ text: z.string(), toolType: z.string().optional() }),
       example: { text: 'all of the output', toolType: 'bash' },
@@ -182,8 +157,8 @@ export const sessionRoutes: readonly Route[] = [
       json: z.strictObject({ id: z.string(), url: z.string() }),
       example: { id: '0', url: 'artifact://0' },
     },
-    async give({ params, body: { text, toolType = 'tool' }, store }) {
-      await using session = await store.sessions.open(params.id);
+    async give({ params: { id: owner }, body: { text, toolType = 'tool' }, store }) {
+      await using session = await store.sessions.open(owner);
       const { id } = await session.saveArtifact(text, toolType);
       return { id, url: `artifact://${id}` };
     },

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { QuipuError, invalid } from '../../../base/errors.ts';
-import { bearerOf, defineRoute, jsonReply } from '../exchange/route.ts';
+import { bearerOf, jsonReply, route } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 
 // A browser that a command opens gets a code in its address, and exchanges it for the token of the command.
 
 export const signInRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'post',
-    path: '/v1/sign-in/code',
+  route.post('/v1/sign-in/code', {
     name: 'offerCode',
     summary: 'A code that gives your token once, within a minute, to whoever shows it',
     needs: 'read',
@@ -26,9 +24,7 @@ export const signInRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/sign-in',
+  route.post('/v1/sign-in', {
     name: 'signIn',
     summary: 'The token of a one-time code, which is sent as the bearer',
     needs: 'nobody',

@@ -11,30 +11,26 @@ import { headCondition } from '../exchange/conditions.ts';
 import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import { readBody } from '../exchange/read-body.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
 import {
   EXAMPLE_TURN,
-  contextId,
   count,
-  turnId,
+  ofContext,
+  ofTurn,
   turnIdOrNoneInBody,
   turnJson,
 } from '../exchange/schemas.ts';
 import { appended } from './turns.ts';
 
 const OPEN_EXAMPLE = { ...EXAMPLE_TURN, state: 'open', flags: 1, size: 0, payload: '' };
-const params = z.strictObject({ id: turnId });
 
 /** Turns that are written piece by piece. */
 export const streamingRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'post',
-    path: '/v1/contexts/:id/open',
+  ofContext.post('/open', {
     name: 'openTurn',
     summary: 'Open a turn to stream into; it becomes the head when sealed',
     headers: { 'If-Match': 'The id of the head in quotes; another head is 412' },
-    params: z.strictObject({ id: contextId }),
     body: {
       json: z.strictObject({
         type: z.string(),
@@ -53,12 +49,9 @@ export const streamingRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/turns/:id/delta',
+  ofTurn.post('/delta', {
     name: 'writeDelta',
     summary: 'Add bytes to an open turn; sent again with the same offset they are added once',
-    params,
     query: z.strictObject({ offset: count.describe('Bytes that the turn has before these') }),
     body: { bytes: 'The bytes to add' },
     answer: {
@@ -74,12 +67,9 @@ export const streamingRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/turns/:id/seal',
+  ofTurn.post('/seal', {
     name: 'sealTurn',
     summary: 'End an open turn: complete, or aborted when a reason is given',
-    params,
     body: {
       json: z.strictObject({ abort: z.string().min(1).max(4096).optional() }),
       optional: true,
@@ -96,13 +86,10 @@ export const streamingRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/turns/:id/events',
+  ofTurn.get('/events', {
     name: 'followOpenTurn',
     summary: 'The bytes of a turn as they come, as server-sent events, until it is sealed',
     headers: { 'Last-Event-ID': 'Go on after that many bytes' },
-    params,
     query: z.strictObject({
       after: z
         .string()

@@ -28,7 +28,7 @@ import { LARGE_BYTES } from '../exchange/answer-room.ts';
 import { isKnown } from '../exchange/conditions.ts';
 import { errorReply } from '../exchange/http-error.ts';
 import { readBody } from '../exchange/read-body.ts';
-import { defineRoute } from '../exchange/route.ts';
+import { routesAt } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 
 // The Durable Streams protocol. Its statuses and headers are its own: invalid input is 400 here, as it says.
@@ -36,12 +36,10 @@ import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 /** A message of a JSON stream gets brackets around it. */
 const BODY_BYTES_MAX = PAYLOAD_BYTES_MAX - 2;
 
-const params = z.strictObject({ name: z.string().transform(checkStreamName) });
-const common = {
-  path: `${STREAMS_PATH}:name{.+}`,
-  invalidStatus: 400,
-  params,
-} as const;
+const ofStream = routesAt(`${STREAMS_PATH}:name{.+}`, {
+  name: z.string().transform(checkStreamName),
+});
+const invalidStatus = 400;
 /** Streams can hold pages of any kind, which must not act as pages of this server. */
 const SAFE = {
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -57,12 +55,10 @@ const readQuery = z.object({
 });
 
 export const streamRoutes: readonly Route[] = [
-  defineRoute({
-    ...common,
-    method: 'put',
+  ofStream.put('', {
+    invalidStatus,
     name: 'createStream',
     summary: 'Create a durable stream, or fork one; with the same settings it is there already',
-    needs: 'write',
     headers: {
       'Content-Type': 'Of all messages; application/json for JSON values',
       'Stream-TTL': 'Seconds that the stream lives after its last read or write',
@@ -83,12 +79,10 @@ export const streamRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    ...common,
-    method: 'post',
+  ofStream.post('', {
+    invalidStatus,
     name: 'appendToStream',
     summary: 'Append a message to a stream, close it, or both; durable when the answer comes',
-    needs: 'write',
     headers: {
       'Content-Type': 'That of the stream',
       'Stream-Closed': 'true: close the stream, after this message if there is one',
@@ -122,12 +116,10 @@ export const streamRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    ...common,
-    method: 'get',
+  ofStream.get('', {
+    invalidStatus,
     name: 'readStream',
     summary: 'The messages of a stream from a position on; HEAD gives its settings and its end',
-    needs: 'read',
     headers: { 'If-None-Match': 'The ETag of what the client has: 304' },
     query: readQuery,
     answer: {
@@ -154,12 +146,10 @@ export const streamRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    ...common,
-    method: 'delete',
+  ofStream.delete('', {
+    invalidStatus,
     name: 'removeStream',
     summary: 'Remove a stream; its bytes go with the next collection, if no fork has them',
-    needs: 'write',
     answer: { status: 204, what: 'It is gone' },
     async run({ params: { name }, request }) {
       const outcome = await request.service.streams.remove(name);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ContextId } from '../../../base/brand.ts';
 import { invalid, notFound } from '../../../base/errors.ts';
 import type {
   AppendOptions,
@@ -12,15 +13,16 @@ import type { Turn } from '../../../context/turn.ts';
 import { given } from '../../../base/given.ts';
 import { appendConditions, readOptions } from '../exchange/conditions.ts';
 import { readBody } from '../exchange/read-body.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, routesAt } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import {
   EXAMPLE_TURN,
   batchTurn,
-  contextId,
   count,
   encoding,
   newTurn,
+  ofContext,
+  ofTurn,
   readQuery,
   toNewTurn,
   turnId,
@@ -42,12 +44,9 @@ const pageQuery = z.strictObject({
 });
 
 export const turnRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/contexts/:id/turns',
+  ofContext.get('/turns', {
     name: 'listTurns',
     summary: 'The newest turns of a context, those before one, or a range by depth; older first',
-    params: z.strictObject({ id: contextId }),
     query: pageQuery,
     answer: {
       what: 'A page; `cursor` goes into `before`, `nextDepth` into `from`',
@@ -63,16 +62,13 @@ export const turnRoutes: readonly Route[] = [
       pageReply(pageSource(store.contexts, id, query), readOptions(query), request),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: '/v1/contexts/:id/turns',
+  ofContext.post('/turns', {
     name: 'appendTurns',
     summary: 'Append one turn, several at once, or a body of any type as the payload of one',
     headers: {
       'Idempotency-Key': 'The same key with the same turns gives the first result again',
       'If-Match': 'The id of the head in quotes; another head is 412',
     },
-    params: z.strictObject({ id: contextId }),
     query: z.strictObject({
       parent: turnIdOrNone.optional().describe('Default: the head; 0: a new root'),
       type: z.string().optional().describe('Of the turn, when the body is its payload'),
@@ -103,12 +99,9 @@ export const turnRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/turns/:id',
+  ofTurn.get('', {
     name: 'getTurn',
     summary: 'One turn',
-    params: z.strictObject({ id: turnId }),
     query: z.strictObject(readQuery),
     answer: { what: 'The turn', json: turnJson, example: EXAMPLE_TURN },
     async run({ params: { id }, query, request, store }) {
@@ -119,12 +112,9 @@ export const turnRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/turns/:id/chain',
+  ofTurn.get('/chain', {
     name: 'getChain',
     summary: 'The whole chain up to a turn, from its root, whatever contexts lead to it',
-    params: z.strictObject({ id: turnId }),
     query: z.strictObject(readQuery),
     answer: {
       what: 'A turn a line, as JSON; older first. The answer is made as it is read',
@@ -133,12 +123,9 @@ export const turnRoutes: readonly Route[] = [
     run: ({ params: { id }, query, request }) => chainReply(id, readOptions(query), request),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/turns/:id/diff/:other',
+  routesAt('/v1/turns/:id/diff/:other', { id: turnId, other: turnId }).get('', {
     name: 'diffTurns',
     summary: 'Where two turns part, and the turns after that on either side',
-    params: z.strictObject({ id: turnId, other: turnId }),
     answer: {
       what: '`base` is absent when they have nothing in common',
       json: z.strictObject({
@@ -154,11 +141,7 @@ export const turnRoutes: readonly Route[] = [
 
 type PageQuery = z.output<typeof pageQuery>;
 
-function pageSource(
-  contexts: Contexts,
-  id: z.output<typeof contextId>,
-  query: PageQuery,
-): PageSource {
+function pageSource(contexts: Contexts, id: ContextId, query: PageQuery): PageSource {
   const { limit = LIMIT_DEFAULT, before, from, to } = query;
   if (from === undefined && to === undefined) {
     const read = (options: ReadOptions): Promise<TurnPage> =>

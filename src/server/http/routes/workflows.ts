@@ -11,7 +11,7 @@ import type {
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
 import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { defineRoute, jsonReply } from '../exchange/route.ts';
+import { jsonReply, route, routesAt } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { count, flag } from '../exchange/schemas.ts';
 import {
@@ -33,17 +33,15 @@ import {
 // Threads of workflows. Nothing here runs a bundle: a server that ran what it is sent would be anyone's shell. A
 // program that calls `run` or `resume` in the library runs the bundle itself, also over a connection to this server.
 
-const params = z.strictObject({ id: threadId });
 /** A context is one answer. A model takes less. */
 const CONTEXT_BYTES = 2 * ANSWER_BYTES;
 const THREADS = '/v1/workflows/threads';
+const ofThread = routesAt(`${THREADS}/:id`, { id: threadId });
 const thread = { json: threadJson, example: EXAMPLE_THREAD };
 const step = { json: stepJson, example: EXAMPLE_STEP };
 
 const readRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'get',
-    path: '/v1/workflows/bundles',
+  route.get('/v1/workflows/bundles', {
     name: 'listBundles',
     summary: 'The workflows that are registered',
     answer: {
@@ -54,9 +52,7 @@ const readRoutes: readonly Route[] = [
     give: async ({ store }) => ({ items: await store.workflows.bundles.list() }),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: THREADS,
+  route.get('/v1/workflows/threads', {
     name: 'listThreads',
     summary: 'Running threads, the last changed first, then finished ones, newest first',
     query: z.strictObject({
@@ -78,12 +74,9 @@ const readRoutes: readonly Route[] = [
     give: ({ query, store }) => store.workflows.list(query as ListThreads),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: `${THREADS}/:id`,
+  ofThread.get('', {
     name: 'getThread',
     summary: 'One thread',
-    params,
     query: z.strictObject({
       details: flag.optional().describe('With name, prompt, outcome and return code'),
     }),
@@ -95,12 +88,9 @@ const readRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: `${THREADS}/:id/steps`,
+  ofThread.get('/steps', {
     name: 'listSteps',
     summary: 'The last steps of a thread, oldest first',
-    params,
     query: z.strictObject({
       limit: count.optional().describe('Default 50, at most 1,000'),
       before: hashText.optional().describe('The steps before this one: `cursor` of the page after'),
@@ -115,12 +105,9 @@ const readRoutes: readonly Route[] = [
       store.workflows.steps(id, { ...query, maxBytes: ANSWER_BYTES }),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: `${THREADS}/:id/info`,
+  ofThread.get('/info', {
     name: 'listThreadInfo',
     summary: 'The debug lines of a thread, oldest first',
-    params,
     query: z.strictObject({
       from: count.optional().describe('The first line; default 0'),
       limit: count.optional().describe('Default and at most 1,000'),
@@ -135,12 +122,9 @@ const readRoutes: readonly Route[] = [
     }),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: `${THREADS}/:id/context`,
+  ofThread.get('/context', {
     name: 'getThreadContext',
     summary: 'What a model is shown: the prompt, then the steps since the last summary',
-    params,
     answer: {
       what: 'The context; TOO_LARGE if it has more than 16 MiB',
       json: contextJson,
@@ -151,9 +135,7 @@ const readRoutes: readonly Route[] = [
 ];
 
 const writeRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'post',
-    path: THREADS,
+  route.post('/v1/workflows/threads', {
     name: 'startThread',
     summary: 'Start a thread whose steps the caller records',
     body: { json: newThread, example: { name: 'solve-issue', prompt: 'Fix the parser.' } },
@@ -164,34 +146,25 @@ const writeRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: `${THREADS}/:id/steps`,
+  ofThread.post('/steps', {
     name: 'appendStep',
     summary: 'Record a step',
-    params,
     body: { json: newStep, example: { role: 'planner', content: 'Planned in two steps.' } },
     answer: { status: 201, what: 'The step', ...step },
     give: ({ params: { id }, body, store }) => store.workflows.step(id, body as NewStep),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: `${THREADS}/:id/end`,
+  ofThread.post('/end', {
     name: 'endThread',
     summary: 'End a thread: from the index to the history',
-    params,
     body: { json: threadEnd, optional: true, example: { returnCode: 0, summary: 'done' } },
     answer: { status: 201, what: 'Its last node', ...step },
     give: ({ params: { id }, body, store }) => store.workflows.end(id, body as EndThread),
   }),
 
-  defineRoute({
-    method: 'delete',
-    path: `${THREADS}/:id`,
+  ofThread.delete('', {
     name: 'removeThread',
     summary: 'Remove a thread; the next collection frees what only it used',
-    params,
     answer: { status: 204, what: 'It is gone' },
     give: ({ params: { id }, store }) => store.workflows.remove(id),
   }),
@@ -199,12 +172,9 @@ const writeRoutes: readonly Route[] = [
 
 /** Routes that change the course of a thread, and routes that report on it. */
 const controlRoutes: readonly Route[] = [
-  defineRoute({
-    method: 'post',
-    path: `${THREADS}/:id/fork`,
+  ofThread.post('/fork', {
     name: 'forkThread',
     summary: 'Fork a thread at a step; nothing is copied',
-    params,
     body: {
       json: z.strictObject({ at: z.union([z.string(), z.int()]).optional() }),
       optional: true,
@@ -217,33 +187,24 @@ const controlRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'post',
-    path: `${THREADS}/:id/compact`,
+  ofThread.post('/compact', {
     name: 'compactThread',
     summary: 'Replace the steps so far by a summary for later roles',
-    params,
     body: { json: z.strictObject({ summary: z.string() }), example: { summary: 'half done' } },
     answer: { status: 201, what: 'The step that has it', ...step },
     give: ({ params: { id }, body, store }) => store.workflows.compact(id, body.summary),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: `${THREADS}/:id/pause`,
+  ofThread.post('/pause', {
     name: 'pauseThread',
     summary: 'Pause a thread after its present step',
-    params,
     answer: { what: 'The thread', ...thread },
     give: ({ params: { id }, store }) => store.workflows.pause(id),
   }),
 
-  defineRoute({
-    method: 'post',
-    path: `${THREADS}/:id/kill`,
+  ofThread.post('/kill', {
     name: 'killThread',
     summary: 'End a thread at once, with return code 130',
-    params,
     body: {
       json: z.strictObject({ reason: z.string().optional() }),
       optional: true,
@@ -253,13 +214,10 @@ const controlRoutes: readonly Route[] = [
     give: ({ params: { id }, body, store }) => store.workflows.kill(id, body.reason),
   }),
 
-  defineRoute({
-    method: 'get',
-    path: `${THREADS}/:id/events`,
+  ofThread.get('/events', {
     name: 'followThread',
     summary: 'The steps of a thread, those there and those to come, as server-sent events',
     headers: { 'Last-Event-ID': 'Go on after that step, also across a restart of the server' },
-    params,
     query: z.strictObject({ after: hashText.optional().describe('As Last-Event-ID') }),
     answer: {
       what: 'Events `step`, each with its hash as id; `end` when the thread has ended or is removed',
@@ -276,12 +234,9 @@ const controlRoutes: readonly Route[] = [
     },
   }),
 
-  defineRoute({
-    method: 'get',
-    path: '/v1/workflows/bundles/:hash/events',
+  routesAt('/v1/workflows/bundles/:hash', { hash: hashText }).get('/events', {
     name: 'watchThreads',
     summary: 'threads.json of a bundle, now and after every change, as server-sent events',
-    params: z.strictObject({ hash: hashText }),
     answer: {
       what: 'Events `threads` with the document and its version; a reader far behind gets the newest',
       type: 'text/event-stream',
