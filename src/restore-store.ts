@@ -4,7 +4,7 @@ import { invalid } from './base/errors.ts';
 import { restoreStore as restoreFiles } from './engine/files/backup/restore-store.ts';
 import { nodeIo } from './engine/files/disk/node-io.ts';
 import type { Progress } from './engine/progress.ts';
-import type { BackupReport } from './engine/upkeep.ts';
+import { type BackupReport, type FileCopies, withCopies } from './engine/upkeep.ts';
 
 /**
  * Makes a store in the folder `to` from a backup. Refuses a folder with anything in it (INVALID) and
@@ -21,23 +21,18 @@ export async function restoreStore(
   ] as const) {
     if (typeof path !== 'string' || path === '') throw invalid(what, 'names a folder');
   }
-  let report = await restoreFiles(nodeIo, from, to, progress);
-  const add = ({ files, bytes }: { readonly files: number; readonly bytes: number }): void => {
-    report = { ...report, files: report.files + files, copiedBytes: report.copiedBytes + bytes };
-  };
+  const report = await restoreFiles(nodeIo, from, to, progress);
+  const copies: FileCopies[] = [];
   const queues = join(from, 'queues');
   if (existsSync(queues)) {
     const { copyQueues } = await import('./queue/upkeep/back-up-queues.ts');
-    add(await copyQueues(queues, join(to, 'queues')));
+    copies.push(await copyQueues(queues, join(to, 'queues')));
   }
-  if (existsSync(join(from, 'sessions'))) add(await restoreSessionFiles(from, to));
-  return report;
+  if (existsSync(join(from, 'sessions'))) copies.push(await restoreSessionFiles(from, to));
+  return withCopies(report, copies);
 }
 
-async function restoreSessionFiles(
-  from: string,
-  to: string,
-): Promise<{ readonly files: number; readonly bytes: number }> {
+async function restoreSessionFiles(from: string, to: string): Promise<FileCopies> {
   const [{ openFilesEngine }, { plainFilesIo }, { Registry }, { restoreSessions }] =
     await Promise.all([
       import('./engine/files/open-files-engine.ts'),

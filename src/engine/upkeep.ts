@@ -160,11 +160,29 @@ export interface LineErasure {
   readonly text: string;
 }
 
+/** Files that were copied beside the engine's own. */
+export interface FileCopies {
+  readonly files: number;
+  readonly bytes: number;
+}
+
 export interface BackupReport {
   readonly files: number;
   readonly copiedBytes: number;
   /** Bytes that were already there from the backup before. */
   readonly reusedBytes: number;
+}
+
+/** The report of a backup or restore, with the files beside the engine's own. */
+export function withCopies(report: BackupReport, copies: readonly FileCopies[]): BackupReport {
+  return copies.reduce(
+    (sum, { files, bytes }) => ({
+      ...sum,
+      files: sum.files + files,
+      copiedBytes: sum.copiedBytes + bytes,
+    }),
+    report,
+  );
 }
 
 /** The part of an engine that `maintain` works with. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
 import type { Progress } from '../engine/engine.ts';
-import type { BackupReport } from '../engine/upkeep.ts';
+import { type BackupReport, type FileCopies, withCopies } from '../engine/upkeep.ts';
 import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
 import { removeDrafts } from './create-blobs.ts';
 import { queuesFolder, type QueuesPlace, type StoreHome } from './kinds.ts';
@@ -92,32 +92,27 @@ async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[
 }
 
 async function backUp(home: StoreHome, to: string, progress?: Progress): Promise<BackupReport> {
-  const more = { files: 0, bytes: 0 };
-  const also = (): Promise<void> => addFiles(home, to, more);
-  const { files, copiedBytes, reusedBytes } = await home.engine.upkeep.backup(to, progress, also);
-  return { files: files + more.files, copiedBytes: copiedBytes + more.bytes, reusedBytes };
+  const copies: FileCopies[] = [];
+  const report = await home.engine.upkeep.backup(to, progress, async () => {
+    copies.push(...(await copyFiles(home, to)));
+  });
+  return withCopies(report, copies);
 }
 
-/** Adds the files that do not go through the engine to a backup, after the engine's own, and counts them. */
-async function addFiles(
-  home: StoreHome,
-  to: string,
-  sum: { files: number; bytes: number },
-): Promise<void> {
+/** Adds the files that do not go through the engine to a backup, after the engine's own. */
+async function copyFiles(home: StoreHome, to: string): Promise<FileCopies[]> {
   const { engine, folder } = home;
+  const copies: FileCopies[] = [];
   const queues = queuesFolder(home);
   if (queues !== undefined) {
     const { copyQueues } = await import('../queue/upkeep/back-up-queues.ts');
-    const copied = await copyQueues(queues, join(to, 'queues'));
-    sum.files += copied.files;
-    sum.bytes += copied.bytes;
+    copies.push(await copyQueues(queues, join(to, 'queues')));
   }
   if (folder !== undefined) {
     const { copySessions } = await import('./session-upkeep.ts');
-    const copied = await copySessions(engine, folder, to);
-    sum.files += copied.files;
-    sum.bytes += copied.bytes;
+    copies.push(await copySessions(engine, folder, to));
   }
+  return copies;
 }
 
 async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {

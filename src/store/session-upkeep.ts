@@ -2,9 +2,9 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Engine } from '../engine/engine.ts';
 import { plainFilesIo } from '../engine/files/disk/plain-files-io.ts';
-import type { Problem } from '../engine/upkeep.ts';
+import type { FileCopies, Problem } from '../engine/upkeep.ts';
 import { awayView } from '../session/keep/away-sessions.ts';
-import { backUpSessions, type SessionCopies } from '../session/keep/backup-sessions.ts';
+import { backUpSessions } from '../session/keep/backup-sessions.ts';
 import { checkSessions } from '../session/keep/check-sessions.ts';
 import { Registry } from '../session/records/registry.ts';
 
@@ -32,7 +32,7 @@ export async function findSessionProblems(
 }
 
 /** Copies the sessions of the store in `folder`, for a backup at `to`. */
-export function copySessions(engine: Engine, folder: string, to: string): Promise<SessionCopies> {
+export function copySessions(engine: Engine, folder: string, to: string): Promise<FileCopies> {
   const home = { io: plainFilesIo, registry: new Registry(engine) };
   return backUpSessions(home, join(folder, 'sessions'), join(to, 'sessions'));
 }

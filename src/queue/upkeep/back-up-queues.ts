@@ -1,6 +1,7 @@
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Database } from '../../base/sqlite.ts';
+import type { FileCopies } from '../../engine/upkeep.ts';
 import { makeFolder, syncPath } from '../folder/durable-files.ts';
 import { toQueueError } from '../folder/queue-error.ts';
 import { listQueueFolders, queueFolder } from '../folder/queue-folder.ts';
@@ -8,16 +9,11 @@ import { listQueueFolders, queueFolder } from '../folder/queue-folder.ts';
 // Backups of queues. A backup copies only the database. The mirror is written again from it. Logs, locks and files that
 // were put aside belong to one machine and one time.
 
-export interface QueueCopies {
-  readonly files: number;
-  readonly bytes: number;
-}
-
 /**
  * Copies the database of every queue, each as it was at one moment, while it is in use. A copy appears under its
  * name only when it is whole and on the disk.
  */
-export async function copyQueues(from: string, to: string): Promise<QueueCopies> {
+export async function copyQueues(from: string, to: string): Promise<FileCopies> {
   let files = 0;
   let bytes = 0;
   for (const name of listQueueFolders(from)) {

@@ -5,7 +5,7 @@ import { checkString } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import { scanReferences } from '../entries/blob-reference.ts';
-import { carryFolder, copyFile, copySums } from '../files/carry-folder.ts';
+import { carryFolder, copyWithSums } from '../files/carry-folder.ts';
 import { artifactsFolderOf, isSessionName, lockOf } from '../files/session-names.ts';
 import { withFileLock, makeFolders, writeAll, writeWhole } from '../files/write-file.ts';
 import { readHeaderOf, withFile } from '../log/session-file.ts';
@@ -29,9 +29,7 @@ export async function exportSession(
   await makeFolders(io, join(folder, BLOBS));
   // No line is written meanwhile, so that no line is copied in half.
   const refs = await withFileLock(io, lockOf(file), async () => {
-    const copy = { io, path: join(folder, basename(file)) };
-    await copyFile({ io, path: file }, copy);
-    await copySums({ io, path: file }, copy);
+    await copyWithSums(io, file, join(folder, basename(file)));
     const artifacts = artifactsFolderOf(file);
     if (artifacts !== undefined && (await io.stat(artifacts))?.kind === 'folder') {
       await carryFolder(io, artifacts, join(folder, basename(artifacts)), { shares: () => false });
@@ -88,8 +86,7 @@ export async function importSession(
     await carryFolder(io, artifacts, place, { shares: () => false });
     await new Artifacts(io, place).raiseCounters(await new Artifacts(io, artifacts).counters());
   }
-  await copyFile({ io, path: from }, { io, path: file });
-  await copySums({ io, path: from }, { io, path: file });
+  await copyWithSums(io, from, file);
   return { id: header.id, file };
 }
 

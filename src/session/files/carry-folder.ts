@@ -73,12 +73,13 @@ export async function copyFile(from: FilePlace, to: FilePlace): Promise<void> {
   }
 }
 
-/** Does the same for the checksums of a file, where there are any. */
-export async function copySums(from: FilePlace, to: FilePlace): Promise<void> {
-  const [source, target] = [sumsOf(from.path), sumsOf(to.path)];
-  if ((await from.io.stat(source)) === undefined) return;
-  await makeFolders(to.io, dirname(target));
-  await copyFile({ io: from.io, path: source }, { io: to.io, path: target });
+/** Copies a file in the same way, and its checksums, where there are any. */
+export async function copyWithSums(io: Io, from: string, to: string): Promise<void> {
+  await copyFile({ io, path: from }, { io, path: to });
+  const [source, target] = [sumsOf(from), sumsOf(to)];
+  if ((await io.stat(source)) === undefined) return;
+  await makeFolders(io, dirname(target));
+  await copyFile({ io, path: source }, { io, path: target });
 }
 
 /** Copies a part of a file, and returns its SHA-256. */

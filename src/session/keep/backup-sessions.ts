@@ -2,7 +2,8 @@ import { dirname, isAbsolute, join, relative } from 'node:path';
 import { QuipuError, corrupt } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
-import { carryFolder, copyFile, copySums, removeTree } from '../files/carry-folder.ts';
+import type { FileCopies } from '../../engine/upkeep.ts';
+import { carryFolder, copyWithSums, removeTree } from '../files/carry-folder.ts';
 import {
   coverSeen,
   coveredBy,
@@ -23,11 +24,6 @@ import { standingOf } from './find-session.ts';
 
 const LIST = 'backup.json';
 
-export interface SessionCopies {
-  readonly files: number;
-  readonly bytes: number;
-}
-
 type CopyHome = Pick<SessionsHome, 'io' | 'registry'>;
 
 /** The places of sessions below the folder of sessions of a copy. */
@@ -42,7 +38,7 @@ export async function backUpSessions(
   { io, registry }: CopyHome,
   root: string,
   to: string,
-): Promise<SessionCopies> {
+): Promise<FileCopies> {
   const before = await readPlaces(io, to);
   const places: Record<string, string> = {};
   const sum = { files: 0, bytes: 0 };
@@ -78,7 +74,7 @@ export async function restoreSessions(
   { io, registry }: CopyHome,
   from: string,
   root: string,
-): Promise<SessionCopies> {
+): Promise<FileCopies> {
   const sum = { files: 0, bytes: 0 };
   for (const [id, place] of Object.entries(await readPlaces(io, from))) {
     const [source, file] = [join(from, place), join(root, place)];
@@ -103,7 +99,7 @@ function isBelow(root: string, file: string): boolean {
   return path !== '' && !path.startsWith('..') && !isAbsolute(path);
 }
 
-async function copySession(io: Io, from: string, to: string): Promise<SessionCopies> {
+async function copySession(io: Io, from: string, to: string): Promise<FileCopies> {
   return withFileLock(io, lockOf(from), async () => {
     const sum = { files: 0, bytes: 0 };
     await makeFolders(io, dirname(to));
@@ -112,8 +108,7 @@ async function copySession(io: Io, from: string, to: string): Promise<SessionCop
       [tornFileOf(from), tornFileOf(to)],
     ] as const) {
       if ((await io.stat(source)) === undefined || (await isSame(io, source, target))) continue;
-      await copyFile({ io, path: source }, { io, path: target });
-      await copySums({ io, path: source }, { io, path: target });
+      await copyWithSums(io, source, target);
       sum.files += 1;
       sum.bytes += (await io.stat(target))?.size ?? 0;
     }

@@ -94,7 +94,7 @@ function runOf({ writer, folder, into, progress }: Backup, copied: Copied): Copy
 
 /** Copies every truth up to `tails`. */
 export async function copyAll(run: CopyRun, phase: CopyPhase, tails: Tails): Promise<void> {
-  for (const { copy } of TRUTHS) if (can(copy)) await copy({ ...run, phase, tails });
+  for (const { copy } of TRUTHS) if (can(copy)) await copy[phase]?.({ ...run, tails });
   run.copied.tails = tails;
 }
 

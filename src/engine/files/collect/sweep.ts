@@ -261,7 +261,7 @@ async function measurePacks(
     const kept = isKept(place);
     let isAlive = kept;
     if (isAlive && before?.isAlive === true && before.place.hash === place.hash) {
-      isAlive = isFoundAt(index, place);
+      isAlive = index.findsAt(place);
       if (isAlive) {
         count(before.place, true, -1);
         count(before.place, false, 1);
@@ -275,9 +275,4 @@ async function measurePacks(
     if (way.isDue) await way.breathe();
   }
   return [...uses.values()];
-}
-
-function isFoundAt(index: Index, { hash, pack, offset }: BlobPlace): boolean {
-  const found = index.findBlob(hash);
-  return found?.pack === pack && found.offset === offset;
 }

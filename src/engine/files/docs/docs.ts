@@ -55,7 +55,7 @@ export const DOCS: Truth = {
     await checkDocs(check);
   },
   mend: { after: 'index', run: publishAgain },
-  copy: copyDocs,
+  copy: { ahead: copyRecords, noted: copyDocs },
 };
 
 function indexDoc(index: Index, { record, offset, length }: GoodDoc): void {
@@ -97,9 +97,7 @@ async function publishAgain({ writer, found }: Mend): Promise<void> {
 }
 
 async function copyDocs(job: CopyJob): Promise<void> {
-  if (job.phase === 'after') return;
   await copyRecords(job);
-  if (job.phase === 'ahead') return;
   for (const [name, place] of job.copied.published) await copyPublished(job, name, place);
 }
 

@@ -56,7 +56,7 @@ export const HEADS: Truth = {
       return mendHeads(writer, new Set(damaged.map(({ id }) => Number(id))));
     },
   },
-  copy: copyHeads,
+  copy: { noted: copyHeads },
 };
 
 /**
@@ -106,7 +106,6 @@ function checkRemovals({ index, damage, tails }: Rebuild): void {
 
 /** Copies every slot that the copy lacks. */
 async function copyHeads(job: CopyJob): Promise<void> {
-  if (job.phase !== 'noted') return;
   const { from, into, progress, trusted } = job;
   const next = job.tails.nextContext;
   for (let at = 0; at < next; at += PIECE_SLOTS) {

@@ -9,6 +9,7 @@ import type {
   ContextPlace,
   Counts,
   DocPlace,
+  PlaceRef,
   Positions,
   Shelf,
   ShelfBatch,
@@ -126,6 +127,12 @@ export class Index {
     return place;
   }
 
+  /** True when this is the place that a lookup finds, and not another one of the blob. */
+  findsAt({ hash, pack, offset }: PlaceRef): boolean {
+    const found = this.findBlob(hash);
+    return found?.pack === pack && found.offset === offset;
+  }
+
   findSha256(sha256: string): Hash | undefined {
     return this.#waiting.sha256.get(sha256) ?? this.#shelf.findSha256(sha256);
   }
@@ -225,10 +232,7 @@ export class Index {
 
   /** Like `flush`, and leaves the longer part of the work to `merge`. */
   flushUnmerged(): void {
-    if (this.#waiting.size === 0) return;
-    const batch = this.#waiting.toBatch(this.#totals, this.#positions());
-    this.#shelf.apply({ ...batch, mergeLater: true });
-    this.#waiting = new Memtable();
+    if (this.#waiting.size > 0) this.#apply(true);
   }
 
   /** Does a few milliseconds of the work that `flushUnmerged` left. Returns true when there is more. */
@@ -238,8 +242,12 @@ export class Index {
 
   /** Writes all waiting entries to the shelf. With `always`, writes the positions even when nothing is waiting. */
   flush(always = false): void {
-    if (this.#waiting.size === 0 && !always) return;
-    this.#shelf.apply(this.#waiting.toBatch(this.#totals, this.#positions()));
+    if (this.#waiting.size > 0 || always) this.#apply(false);
+  }
+
+  #apply(mergeLater: boolean): void {
+    const batch = this.#waiting.toBatch(this.#totals, this.#positions());
+    this.#shelf.apply({ ...batch, mergeLater });
     this.#waiting = new Memtable();
   }
 

@@ -53,7 +53,7 @@ export const LOGS: Truth = {
       for (const name of new Set(names)) await mendLog(writer, name, quarantine);
     },
   },
-  copy: copyLogs,
+  copy: { noted: copyLogs },
 };
 
 /** Indexes every log that has extents, each checked line by line against them. */
@@ -85,7 +85,6 @@ async function rebuildLogs({ files, index, damage }: Rebuild): Promise<void> {
 
 /** Copies all logs, and removes those that the store does not have. */
 async function copyLogs(job: CopyJob): Promise<void> {
-  if (job.phase !== 'noted') return;
   const { from, into, progress } = job;
   const { logs } = job.copied;
   for await (const name of listLogs(from)) {

@@ -44,12 +44,11 @@ export const OPEN_TURNS: Truth = {
       }
     },
   },
-  copy: copyOpenTurns,
+  copy: { noted: copyOpenTurns },
 };
 
 async function copyOpenTurns(job: CopyJob): Promise<void> {
-  const { phase, into, openTurns } = job;
-  if (phase !== 'noted') return;
+  const { into, openTurns } = job;
   const open = Array.from(openTurns.keys());
   for (const turn of open) await copyOpenTurn(job, turn);
   for (const name of await listFolder(into.files, OPEN_FOLDER)) {

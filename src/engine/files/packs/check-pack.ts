@@ -3,7 +3,7 @@ import { hashBytes } from '../../../base/hash.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
 import { OPEN_FILE_HEADER_BYTES, PackKind, decodeFileHeader } from '../../../format/file-header.ts';
 import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
-import type { BlobPlace } from '../index/shelf.ts';
+import type { BlobPlace, PlaceRef } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
 import { type NamedPack, namedPacks, packFile, type PackItem, packSize } from './pack-file.ts';
 import { eachPackItem } from './stream-pack.ts';
@@ -54,7 +54,7 @@ export async function checkPack(check: Check, pack: NamedPack): Promise<PackResu
     }
     records += 1;
     findings.read(item.bytes, 'blobs');
-    if (!isRight(item)) addWrongBlob(check, pack, item);
+    if (!isRight(item)) addWrongBlob(check, pack.number, item);
     // An erased blob keeps its record and has no place in the index.
     if (item.codec === BlobCodec.erased) return;
     findings.counts.blobs += 1;
@@ -90,17 +90,21 @@ function isRightPacked({ stored, rawLength, hash }: BlobItem): boolean {
   }
 }
 
-function addWrongBlob({ core, findings, blobs }: Check, pack: NamedPack, item: BlobItem): void {
-  const place = core.index.findBlob(item.hash);
-  if (place?.pack === pack.number && place.offset === item.offset) blobs.unreadable.add(item.hash);
-  findings.add({
+function addWrongBlob(check: Check, pack: number, { hash, offset, bytes }: BlobItem): void {
+  noteUnreadable(check, { hash, pack, offset });
+  check.findings.add({
     what: 'the content of this blob does not match its hash',
-    file: packFile(pack.number),
-    offset: item.offset,
-    id: item.hash,
+    file: packFile(pack),
+    offset,
+    id: hash,
     severity: 'lost',
-    length: item.bytes,
+    length: bytes,
   });
+}
+
+/** Readers of this blob fail, unless the index leads them to another place. */
+export function noteUnreadable({ core, blobs }: Check, place: PlaceRef): void {
+  if (core.index.findsAt(place)) blobs.unreadable.add(place.hash);
 }
 
 /** The header names the pack. A closed pack has an end record with nothing behind it. */

@@ -17,7 +17,13 @@ import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import { type Check, eachRecord } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
-import { type BadRange, checkPack, findNamedPacks, PlaceSum } from './check-pack.ts';
+import {
+  type BadRange,
+  checkPack,
+  findNamedPacks,
+  noteUnreadable,
+  PlaceSum,
+} from './check-pack.ts';
 import { walkPack } from './walk-pack.ts';
 import { KnownBlobs } from './known-blobs.ts';
 import { ALIASES_FILE, packFile } from './pack-file.ts';
@@ -117,7 +123,7 @@ async function checkChunkLists(check: Check, lists: readonly ListPlace[]): Promi
 }
 
 async function checkList(check: Check, place: ListPlace): Promise<void> {
-  const { core, files, findings, blobs } = check;
+  const { files, findings } = check;
   const { pack, offset, storedLength } = place;
   const length = BLOB_OVERHEAD_BYTES + storedLength;
   const record = decodeBlobRecord(await files.read(packFile(pack), offset, length));
@@ -132,8 +138,7 @@ async function checkList(check: Check, place: ListPlace): Promise<void> {
         ? undefined
         : 'a chunk of this blob cannot be read';
   if (wrong === undefined) return;
-  const best = core.index.findBlob(hash);
-  if (best?.pack === pack && best.offset === offset) blobs.unreadable.add(hash);
+  noteUnreadable(check, { hash, pack, offset });
   findings.add({
     what: wrong,
     file: packFile(pack),
@@ -225,12 +230,6 @@ async function checkRecords(check: Check, number: number, length: number): Promi
     blobs.unindexed.add(hash);
     findings.add(staleIndex('the index does not know this blob', item.hash));
   });
-}
-
-/** Readers of this blob fail, unless the index leads them to another place. */
-function noteUnreadable({ core, blobs }: Check, { hash, pack, offset }: BlobPlace): void {
-  const best = core.index.findBlob(hash);
-  if (best?.pack === pack && best.offset === offset) blobs.unreadable.add(hash);
 }
 
 function damagedRecord(pack: number, offset: number, length: number): Found {

@@ -16,15 +16,21 @@ import {
 } from './pack-file.ts';
 import { readRecords, walkPack } from './walk-pack.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { type CopiedPack, type CopyJob, copyFilled, copySmall } from '../truth/copy.ts';
+import { type CopiedPack, type Copy, type CopyJob, copyFilled, copySmall } from '../truth/copy.ts';
 
-export async function copyPacks(job: CopyJob): Promise<void> {
-  await copySpans(job);
-  if (job.phase !== 'after') await copyAliases(job);
-  if (job.phase !== 'noted') return;
-  await copyErased(job);
-  await dropPacks(job);
-}
+export const COPY_PACKS: Copy = {
+  async ahead(job) {
+    await copySpans(job);
+    await copyAliases(job);
+  },
+  async noted(job) {
+    await copySpans(job);
+    await copyAliases(job);
+    await copyErased(job);
+    await dropPacks(job);
+  },
+  after: copySpans,
+};
 
 /** Copies the records that the copy lacks. */
 async function copySpans(job: CopyJob): Promise<void> {
@@ -39,12 +45,7 @@ async function copySpans(job: CopyJob): Promise<void> {
 }
 
 async function copyAliases(job: CopyJob): Promise<void> {
-  await copyFilled(job, {
-    name: ALIASES_FILE,
-    bytes: ALIAS_RECORD_BYTES,
-    first: job.copied.tails?.nextAlias ?? 0,
-    next: job.tails.nextAlias,
-  });
+  await copyFilled(job, { name: ALIASES_FILE, bytes: ALIAS_RECORD_BYTES, tail: 'nextAlias' });
 }
 
 /** Erases in the copy what was erased since it was made. */

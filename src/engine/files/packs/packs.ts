@@ -7,7 +7,7 @@ import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
 import type { PackTail, Tails } from '../truth/state.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
 import { checkAliases, checkPacks } from './check-packs.ts';
-import { copyPacks } from './copy-packs.ts';
+import { COPY_PACKS } from './copy-packs.ts';
 import { withPack } from './encode-packs.ts';
 import { ERASED_FILE, checkErased } from './erased-blobs.ts';
 import { indexExtent, indexPackWrite, rebuildPacks } from './index-packs.ts';
@@ -60,7 +60,7 @@ export const PACKS: Truth = {
     await checkAliases(check);
   },
   mend: cannot('no other truth knows the bytes of a blob'),
-  copy: copyPacks,
+  copy: COPY_PACKS,
 };
 
 function indexAlias(index: Index, bytes: Uint8Array): boolean {

@@ -9,7 +9,7 @@ import {
 } from '../../../format/patch-record.ts';
 import type { Index } from '../index/store-index.ts';
 import { type Check, checkLengths, eachRecord } from '../truth/check.ts';
-import { copyFilled } from '../truth/copy.ts';
+import { type CopyJob, copyFilled } from '../truth/copy.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
@@ -52,16 +52,12 @@ export const PATCHES: Truth = {
     await checkPatches(check);
   },
   mend: cannot('no other truth knows what a patch said'),
-  async copy(job) {
-    if (job.phase === 'after') return;
-    await copyFilled(job, {
-      name: PATCHES_FILE,
-      bytes: PATCH_RECORD_BYTES,
-      first: job.copied.tails?.nextPatch ?? 0,
-      next: job.tails.nextPatch,
-    });
-  },
+  copy: { ahead: copyPatches, noted: copyPatches },
 };
+
+async function copyPatches(job: CopyJob): Promise<void> {
+  await copyFilled(job, { name: PATCHES_FILE, bytes: PATCH_RECORD_BYTES, tail: 'nextPatch' });
+}
 
 function indexPatch(index: Index, bytes: Uint8Array): boolean {
   const patch = decodePatchRecord(bytes);

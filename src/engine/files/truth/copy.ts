@@ -56,6 +56,7 @@ export function newCopied(
 }
 
 /**
+ * The phases of a copy:
  * - `ahead`: nothing is noted yet. Files that only grow are copied now, most of the bytes.
  * - `noted`: frames are noted from here on. Everything is copied.
  * - `after`: the noted frames were carried out. Packs, whose bytes are not noted, follow up to their ends.
@@ -79,14 +80,13 @@ export interface CopyRun {
   readonly onClosed: (pack: CopiedPack) => Promise<void>;
 }
 
-/** One phase of a copy. */
 export interface CopyJob extends CopyRun {
-  readonly phase: CopyPhase;
   /** The ends of the files in the store. */
   readonly tails: Tails;
 }
 
-export type Copy = (job: CopyJob) => Promise<void>;
+/** The part of a truth in each phase. */
+export type Copy = { readonly [Phase in CopyPhase]?: (job: CopyJob) => Promise<void> };
 
 /** A multiple of every record size. */
 const PIECE_RECORDS = 8192;
@@ -95,15 +95,17 @@ const PIECE_RECORDS = 8192;
 export interface CopiedFile {
   readonly name: string;
   readonly bytes: number;
-  readonly first: number;
-  readonly next: number;
+  /** The tail that counts the records. */
+  readonly tail: 'nextTurn' | 'nextPatch' | 'nextAlias';
 }
 
-/** Copies records `first` up to `next`. Returns the numbers of slots without a record. */
+/** Copies the records that the copy lacks. Returns the numbers of slots without a record. */
 export async function copyRecords(
-  { from, into, progress }: CopyJob,
-  { name, bytes, first, next }: CopiedFile,
+  { from, into, progress, copied, tails }: CopyJob,
+  { name, bytes, tail }: CopiedFile,
 ): Promise<number[]> {
+  const first = copied.tails?.[tail] ?? 0;
+  const next = tails[tail];
   const holes: number[] = [];
   for (let at = first; at < next; at += PIECE_RECORDS) {
     const count = Math.min(PIECE_RECORDS, next - at);

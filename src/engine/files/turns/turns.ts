@@ -69,7 +69,7 @@ export const TURNS: Truth = {
     await checkTurns(check);
   },
   mend: cannot('no other truth knows what a turn said'),
-  copy: copyTurns,
+  copy: { ahead: copySealed, noted: copyTurns },
 };
 
 async function rebuildTurns(rebuild: Rebuild): Promise<void> {
@@ -95,16 +95,18 @@ function indexTurn(index: Index, turn: TurnRecord): void {
 }
 
 async function copyTurns(job: CopyJob): Promise<void> {
-  const { phase, copied, tails, from } = job;
-  if (phase === 'after') return;
-  const first = copied.tails?.nextTurn ?? 0;
-  const file = { name: TURNS_FILE, bytes: TURN_RECORD_BYTES, first, next: tails.nextTurn };
+  await copySealed(job);
+  for (const hole of job.copied.holes) await copySlot(job, hole);
+  await readCollected(job.from);
+  await copySmall(job, COLLECTED_FILE);
+}
+
+/** Copies the turns that the copy lacks, with their types. Notes the slots that are empty. */
+async function copySealed(job: CopyJob): Promise<void> {
+  const { copied } = job;
+  const file = { name: TURNS_FILE, bytes: TURN_RECORD_BYTES, tail: 'nextTurn' } as const;
   for (const hole of await copyRecords(job, file)) copied.holes.add(hole);
   await copyTypes(job, copied.tails?.typesBytes ?? 0);
-  if (phase === 'ahead') return;
-  for (const hole of copied.holes) await copySlot(job, hole);
-  await readCollected(from);
-  await copySmall(job, COLLECTED_FILE);
 }
 
 /** Copies the slot of a turn that was open: empty, or with the record that was written since. */
