@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { QuipuError, invalid } from './base/errors.ts';
+import { invalid, unsupported } from './base/errors.ts';
 import { parsePlace } from './base/place.ts';
 import { eachName } from './engine/each-name.ts';
 import type { Engine } from './engine/engine.ts';
@@ -91,16 +91,16 @@ function toFolder(what: string, place: string): string | undefined {
   }
   const parsed = parsePlace(place);
   if (parsed.kind === 'server') {
-    throw new QuipuError(
-      'UNSUPPORTED',
+    throw unsupported(
+      'copy',
+      'the address of a server',
       `${what} is a server, and a store is copied where its data is: stop the server, and give the folder or database that it serves`,
-      { what: 'copy', found: 'the address of a server' },
     );
   }
   if (parsed.kind === 'unknown') {
     const found = `${parsed.scheme}://`;
     const message = `${found} is no address of a store; give a path such as "./.quipu", or postgres://…`;
-    throw new QuipuError('UNSUPPORTED', message, { what: 'store address', found });
+    throw unsupported('store address', found, message);
   }
   return parsed.kind === 'folder' ? resolve(parsed.path) : undefined;
 }

@@ -1,4 +1,4 @@
-import { QuipuError, invalid } from './base/errors.ts';
+import { type QuipuError, invalid, unsupported } from './base/errors.ts';
 import { given } from './base/given.ts';
 import { parsePlace } from './base/place.ts';
 import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
@@ -185,10 +185,10 @@ async function openDirectory(
 }
 
 function unknownScheme(scheme: string): QuipuError<'UNSUPPORTED'> {
-  return new QuipuError(
-    'UNSUPPORTED',
+  return unsupported(
+    'store address',
+    `${scheme}://`,
     `${scheme}:// is not an address of a store; give a path such as "./.quipu", quipu://host:port or postgres://host/database`,
-    { what: 'store address', found: `${scheme}://` },
   );
 }
 

@@ -102,6 +102,20 @@ export function tooLarge(
   return new QuipuError('TOO_LARGE', message, { what, limit, size });
 }
 
+/** A format, method or place that this program cannot deal with; `found` is what it met. */
+export function unsupported(
+  what: string,
+  found: string,
+  message: string,
+): QuipuError<'UNSUPPORTED'> {
+  return new QuipuError('UNSUPPORTED', message, { what, found });
+}
+
+/** `owner` says who has the thing now. */
+export function locked(what: string, owner: string, message: string): QuipuError<'LOCKED'> {
+  return new QuipuError('LOCKED', message, { what, owner });
+}
+
 export function storeClosed(): QuipuError<'CLOSED'> {
   return new QuipuError('CLOSED', 'the store is closed', { what: 'store' });
 }

@@ -1,4 +1,4 @@
-import { QuipuError, invalid } from '../base/errors.ts';
+import { QuipuError, invalid, unsupported } from '../base/errors.ts';
 
 const TCP_PORT = 7411;
 
@@ -76,5 +76,5 @@ function parseTimeout({ searchParams }: URL): number | undefined {
 function unknownScheme(scheme: string | undefined): QuipuError<'UNSUPPORTED'> {
   const found = scheme ?? 'no scheme';
   const message = `${found} is not an address of a server; write quipu://host:port`;
-  return new QuipuError('UNSUPPORTED', message, { what: 'store address', found });
+  return unsupported('store address', found, message);
 }

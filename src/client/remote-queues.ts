@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { toWhole } from '../base/check-value.ts';
-import { QuipuError } from '../base/errors.ts';
+import { unsupported } from '../base/errors.ts';
 import type {
   OpenQueueOptions,
   PeekOptions,
@@ -30,10 +30,7 @@ export function remoteQueues(engine: Caller): Queues {
     async work(): Promise<void> {
       const message =
         'a client runs no handlers; open the postgres:// address of the database where they are to run';
-      throw new QuipuError('UNSUPPORTED', message, {
-        what: 'queues.work',
-        found: 'queues of a server',
-      });
+      throw unsupported('queues.work', 'queues of a server', message);
     },
   };
 }

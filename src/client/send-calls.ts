@@ -1,4 +1,4 @@
-import { QuipuError } from '../base/errors.ts';
+import { unsupported } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Progress } from '../engine/progress.ts';
 import type { BackupReport, CheckReport, Upkeep } from '../engine/upkeep.ts';
@@ -74,10 +74,11 @@ export function remoteUpkeep(requests: Requests): Upkeep {
 }
 
 async function noCollection(): Promise<never> {
-  throw new QuipuError('UNSUPPORTED', 'a collection runs where the data is; call maintain.gc', {
-    what: 'collection',
-    found: 'a client',
-  });
+  throw unsupported(
+    'collection',
+    'a client',
+    'a collection runs where the data is; call maintain.gc',
+  );
 }
 
 async function noCopies(): Promise<never> {
@@ -85,9 +86,9 @@ async function noCopies(): Promise<never> {
 }
 
 function refuseCopies(): never {
-  throw new QuipuError(
-    'UNSUPPORTED',
+  throw unsupported(
+    'copy',
+    'a client',
     'a store is copied where its data is: stop the server, and give "quipu copy" its folder or database',
-    { what: 'copy', found: 'a client' },
   );
 }

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../base/canonical-json.ts';
-import { QuipuError, invalid } from '../base/errors.ts';
+import { QuipuError, invalid, tooLarge } from '../base/errors.ts';
 import type { UnnamedMeta } from '../engine/batch.ts';
 import type { ContextMeta } from '../engine/rows.ts';
 import { checkBounded, checkLine, kindOf } from '../base/text.ts';
@@ -65,14 +65,11 @@ function checkMeta(meta: unknown): unknown {
   }
   const size = Buffer.byteLength(text);
   if (size > META_BYTES_MAX) {
-    throw new QuipuError(
-      'TOO_LARGE',
+    throw tooLarge(
+      'meta',
+      META_BYTES_MAX,
+      size,
       `meta takes ${size} bytes, and ${META_BYTES_MAX} are allowed`,
-      {
-        what: 'meta',
-        limit: META_BYTES_MAX,
-        size,
-      },
     );
   }
   return JSON.parse(text) as unknown;

@@ -1,4 +1,4 @@
-import { QuipuError } from '../base/errors.ts';
+import { type QuipuError, locked } from '../base/errors.ts';
 import { unavailable } from '../client/outcome.ts';
 import { dialTo } from '../client/socket/dial.ts';
 import type { Dial } from '../client/socket/dial.ts';
@@ -32,9 +32,9 @@ export function findWeakness(folder: string, wanted: Durability): QuipuError<'LO
   const note = readOwnerNote(folder);
   if (wanted === 'unsafe' || note?.durability !== 'unsafe') return undefined;
   const owner = nameOwner(note);
-  return new QuipuError(
-    'LOCKED',
+  return locked(
+    'store',
+    owner,
     `the store at ${folder} is in use by ${owner}, which opened it as unsafe; close it there, or ask for durability: "unsafe" here too`,
-    { what: 'store', owner },
   );
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { QuipuError } from '../base/errors.ts';
+import { QuipuError, unsupported } from '../base/errors.ts';
 import { Wording, ask } from './sql.ts';
 import type { Sql, Statement } from './sql.ts';
 import type { Address } from './address.ts';
@@ -265,9 +265,9 @@ export async function greet(client: pg.ClientBase, greeting: Greeting): Promise<
 /** Throws UNSUPPORTED when the connection leads to another store. */
 export function assertStore(name: string, expected: string, found: string): void {
   if (found === expected) return;
-  throw new QuipuError(
-    'UNSUPPORTED',
+  throw unsupported(
+    'store',
+    found,
     `${name}: a connection leads to another store (${found}) than the one that was opened (${expected}); let the pooler or balancer in between send all connections to one database, or open the store again`,
-    { what: 'store', found },
   );
 }

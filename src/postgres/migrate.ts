@@ -1,4 +1,4 @@
-import { QuipuError } from '../base/errors.ts';
+import { unsupported } from '../base/errors.ts';
 import type { Database } from './database.ts';
 
 /** Plain SQL that takes the tables from the version before to this one. */
@@ -69,9 +69,9 @@ function lockOf({ address }: Database): string {
 function isCurrent(database: Database, { name, migrations }: SchemaPart, found: number): boolean {
   const newest = migrations.at(-1)?.version ?? 0;
   if (found <= newest) return found === newest;
-  throw new QuipuError(
-    'UNSUPPORTED',
+  throw unsupported(
+    `${name} tables`,
+    String(found),
     `${database.name} has version ${found} of the ${name} tables, and this Quipu knows ${newest}; upgrade Quipu`,
-    { what: `${name} tables`, found: String(found) },
   );
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { QuipuError } from '../base/errors.ts';
+import { unsupported } from '../base/errors.ts';
 import { QUEUE_NAME, checkQueueName, noSuchQueue } from './events/check-input.ts';
 import type { OwnedQueues } from './events/queue.ts';
 import { isQueueFolder, listQueueFolders, queueFolder } from './folder/queue-folder.ts';
@@ -43,10 +43,7 @@ export function createQueues(parent: string, options: SqliteQueueOptions = {}): 
     async work() {
       const message =
         'workers are for queues on PostgreSQL; here a push starts the handlers by itself, and `quipu queue dispatch` those that were left';
-      throw new QuipuError('UNSUPPORTED', message, {
-        what: 'queues.work',
-        found: 'queues in a folder',
-      });
+      throw unsupported('queues.work', 'queues in a folder', message);
     },
 
     async close() {

@@ -1,5 +1,5 @@
 import { given } from '../base/given.ts';
-import { QuipuError, invalid } from '../base/errors.ts';
+import { invalid, locked } from '../base/errors.ts';
 import { ownerAccess } from './access/access.ts';
 import type { Access } from './access/access.ts';
 import { BinaryServer } from './binary/binary-server.ts';
@@ -124,10 +124,10 @@ function toListenError(error: unknown, wanted: Wanted): Error {
   const { host, port, hostOption, portOption } = wanted;
   const { code = '' } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
-    return new QuipuError(
-      'LOCKED',
+    return locked(
+      'port',
+      'another program',
       `port ${port} on ${host} is in use by another program; stop that one, or choose a port with ${portOption}`,
-      { what: 'port', owner: 'another program' },
     );
   }
   if (code === 'EACCES') {

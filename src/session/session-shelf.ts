@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import { QuipuError, exists, invalid } from '../base/errors.ts';
+import { type QuipuError, exists, invalid, unsupported } from '../base/errors.ts';
 import { checkString, encodeUtf8 } from '../base/text.ts';
 import type { Io } from '../engine/io.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
@@ -287,5 +287,5 @@ async function* entriesOf(session: OpenSession): AsyncGenerator<SessionEntry> {
 
 function onlyInMemory(verb: string): QuipuError<'UNSUPPORTED'> {
   const message = `session.${verb} needs files; call session.persist() first`;
-  return new QuipuError('UNSUPPORTED', message, { what: verb, found: 'a session in memory' });
+  return unsupported(verb, 'a session in memory', message);
 }

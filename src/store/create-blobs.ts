@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { toHash, type Hash } from '../base/brand.ts';
 import { checkWhole } from '../base/check-value.ts';
-import { QuipuError, invalid, notFound } from '../base/errors.ts';
+import { type QuipuError, invalid, notFound, unsupported } from '../base/errors.ts';
 import { hashBytes, sha256Hex } from '../base/hash.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { toStream } from '../base/to-stream.ts';
@@ -158,10 +158,10 @@ export async function blobPath(
   ref: string,
 ): Promise<string> {
   if (folder === undefined) {
-    throw new QuipuError(
-      'UNSUPPORTED',
+    throw unsupported(
+      'blobs.path',
+      'a store on a server',
       'blobs.path needs the folder of the store on this machine; use blobs.get or blobs.stream',
-      { what: 'blobs.path', found: 'a store on a server' },
     );
   }
   const hash = await findHash(engine, ref);

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { QuipuError } from '../base/errors.ts';
+import { unsupported } from '../base/errors.ts';
 import { firstUse, loadedOnUse } from '../base/first-use.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import type { Upcaster } from '../chat/events/read-line.ts';
@@ -156,7 +156,7 @@ export function queuesOf({ lifetime, queues: place }: StoreHome): Queues {
       lifetime.assertOpen(what);
       if (queues !== undefined) return queues();
       const message = `${what}: queues live in a folder, and this store has none; open one by its path`;
-      throw new QuipuError('UNSUPPORTED', message, { what: 'queues', found: 'a store in memory' });
+      throw unsupported('queues', 'a store in memory', message);
     },
     ['open', 'list', 'work'],
   );

@@ -1,4 +1,4 @@
-import { QuipuError } from '../base/errors.ts';
+import { QuipuError, unsupported } from '../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../base/errors.ts';
 import { encodeUtf8 } from '../base/text.ts';
 import { ByteReader } from './byte-reader.ts';
@@ -115,7 +115,7 @@ export function toQuipuError(message: ErrorMessage): QuipuError {
     case WIRE_CODE.UNAVAILABLE:
       return new QuipuError('UNAVAILABLE', detail, { what: 'server' });
     default:
-      return new QuipuError('UNSUPPORTED', detail, { what: 'error', found: String(code) });
+      return unsupported('error', String(code), detail);
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { type QuipuError, invalid, tooLarge } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from './chat-lines.ts';
@@ -29,10 +29,10 @@ export interface PreparedEvent {
 
 /** Checks events as callers give them, once. After this they are only numbered. */
 export function prepareEvents(events: readonly NewEvent[], nowMs: number): PreparedEvent[] {
-  if (events.length > BATCH_EVENTS_MAX) throw tooLarge('events', BATCH_EVENTS_MAX, events.length);
+  if (events.length > BATCH_EVENTS_MAX) throw overLimit('events', BATCH_EVENTS_MAX, events.length);
   const prepared = events.map((event) => prepareEvent(event, nowMs));
   const bytes = prepared.reduce((sum, { bytes: size }) => sum + size, 0);
-  if (bytes > BATCH_BYTES_MAX) throw tooLarge('events', BATCH_BYTES_MAX, bytes);
+  if (bytes > BATCH_BYTES_MAX) throw overLimit('events', BATCH_BYTES_MAX, bytes);
   return prepared;
 }
 
@@ -47,7 +47,7 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
   if (wrong !== undefined) throw invalid('payload', `of ${type} does not fit: ${wrong}`);
   const text = toJson(payload);
   const bytes = Buffer.byteLength(text);
-  if (bytes > PAYLOAD_BYTES_MAX) throw tooLarge('payload', PAYLOAD_BYTES_MAX, bytes);
+  if (bytes > PAYLOAD_BYTES_MAX) throw overLimit('payload', PAYLOAD_BYTES_MAX, bytes);
   const event = {
     schema_version: schemaVersion,
     event_id: newEventId(nowMs),
@@ -60,7 +60,7 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
   const blob = toBlob(text);
   const stub = toStub(own, { hash: blob.hash, size: bytes });
   if (Buffer.byteLength(JSON.stringify(stub)) > LINE_PAYLOAD_BYTES) {
-    throw tooLarge('ids and names in the payload', LINE_PAYLOAD_BYTES, bytes);
+    throw overLimit('ids and names in the payload', LINE_PAYLOAD_BYTES, bytes);
   }
   return { event: { ...event, payload: stub }, blob, bytes };
 }
@@ -88,10 +88,6 @@ function toJson(payload: JsonObject): string {
   return text;
 }
 
-function tooLarge(what: string, limit: number, size: number): QuipuError<'TOO_LARGE'> {
-  return new QuipuError('TOO_LARGE', `${what}: ${size} is more than the limit of ${limit}`, {
-    what,
-    limit,
-    size,
-  });
+function overLimit(what: string, limit: number, size: number): QuipuError<'TOO_LARGE'> {
+  return tooLarge(what, limit, size, `${what}: ${size} is more than the limit of ${limit}`);
 }

@@ -1,5 +1,5 @@
 import type { TurnId } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { type QuipuError, locked } from '../../base/errors.ts';
 import type { EraseReport } from '../../engine/upkeep.ts';
 
 const NOUNS: Readonly<Record<string, string>> = {
@@ -18,10 +18,10 @@ export function stillUsed(reports: readonly EraseReport[], own?: TurnId): QuipuE
       reports.flatMap(({ neededBy }) => neededBy.map(({ kind, id }) => `${NOUNS[kind]} ${id}`)),
     ),
   ].join(', ');
-  return new QuipuError(
-    'LOCKED',
+  return locked(
+    'blob',
+    listed,
     `nothing was erased, because the same bytes are used by ${listed}; erase them all with --everywhere`,
-    { what: 'blob', owner: listed },
   );
 }
 

@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, unsupported } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
 import { fromServer, outcomeUnknown, timedOut, unavailable } from '../outcome.ts';
 import { TIMEOUT_MS_DEFAULT } from '../retry.ts';
@@ -141,7 +141,7 @@ async function toError(response: Response): Promise<QuipuError> {
     const to = response.headers.get('location');
     const where = to === null ? 'another address' : JSON.stringify(to.slice(0, 200));
     const message = `the server sends its clients to ${where}; connect to where the store is`;
-    return new QuipuError('UNSUPPORTED', message, { what: 'redirect', found: String(status) });
+    return unsupported('redirect', String(status), message);
   }
   const text = new TextDecoder().decode(await readWhole(response, ERROR_BYTES_MAX));
   try {

@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, unsupported } from '../../base/errors.ts';
 import { PROTOCOL_VERSION, decodeHelloReply, encodeHello, helloMeta } from '../../wire/hello.ts';
 import { parseJsonObject } from '../../wire/json-object.ts';
 import { MessageType } from '../../wire/message-type.ts';
@@ -52,10 +52,11 @@ export async function openConnection(
 function assertQuipu(caps: string | undefined): void {
   const server = parseJsonObject(caps ?? '')?.['server'];
   if (server === 'quipu') return;
-  throw new QuipuError('UNSUPPORTED', 'the server is not a Quipu server; check the address', {
-    what: 'server',
-    found: typeof server === 'string' ? server : 'another protocol',
-  });
+  throw unsupported(
+    'server',
+    typeof server === 'string' ? server : 'another protocol',
+    'the server is not a Quipu server; check the address',
+  );
 }
 
 function messageOf(error: unknown): string {

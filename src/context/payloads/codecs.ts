@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, tooLarge } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
 import { Encoding } from '../../format/turn-record.ts';
@@ -218,11 +218,7 @@ export function encodePayload(
 
 export function assertPayloadFits(size: number, limit: number): void {
   if (size <= limit) return;
-  throw new QuipuError('TOO_LARGE', `the payload has ${size} bytes, and ${limit} are allowed`, {
-    what: 'payload',
-    limit,
-    size,
-  });
+  throw tooLarge('payload', limit, size, `the payload has ${size} bytes, and ${limit} are allowed`);
 }
 
 function toBytes(payload: unknown, codec: Codec): Uint8Array {

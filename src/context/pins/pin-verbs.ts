@@ -1,6 +1,6 @@
 import { toTurnId } from '../../base/brand.ts';
 import { jsonable } from '../../base/jsonable.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { notFound } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
 import type { Contexts, Pin } from '../contexts.ts';
@@ -52,7 +52,7 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
       await change((pins) => {
         const left = withoutPin(pins, id);
         if (left.length < pins.length) return left;
-        throw new QuipuError('NOT_FOUND', `turn ${id} is not pinned`, { what: 'pin', id: `${id}` });
+        throw notFound('pin', `${id}`, `turn ${id} is not pinned`);
       });
     },
 

@@ -1,6 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { notFound } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow } from '../../engine/rows.ts';
 import type { TurnView } from '../turn.ts';
@@ -63,10 +63,7 @@ async function readBefore(
   const head = await mustGetHead(engine, page.context);
   const turn = await mustGetTurn(engine, page.turn);
   if (turn.context !== page.context && !(await leadsTo(engine, turn, head))) {
-    throw new QuipuError('NOT_FOUND', `turn ${turn.id} is not in context ${page.context}`, {
-      what: 'turn',
-      id: String(turn.id),
-    });
+    throw notFound('turn', String(turn.id), `turn ${turn.id} is not in context ${page.context}`);
   }
   return readBack(engine, { from: turn.parent, n: page.n, headDepth: head.headDepth }, read);
 }

@@ -1,6 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, notFound, corrupt } from '../../base/errors.ts';
 import type { ErrorData } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { FsRootRow, HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
@@ -25,16 +25,13 @@ export async function mustGetHead(engine: Engine, id: ContextId): Promise<HeadRo
 }
 
 export function noContext(id: ContextId): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no context ${id}`, {
-    what: 'context',
-    id: String(id),
-  });
+  return notFound('context', String(id));
 }
 
 export async function mustGetTurn(engine: Engine, id: TurnId): Promise<TurnRow> {
   const row = await engine.getTurn(id);
   if (row !== undefined) return row;
-  throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
+  throw notFound('turn', String(id));
 }
 
 /** For operations that need a turn that can no longer change. */
@@ -64,10 +61,7 @@ export async function walkDepths(
   const newest = await engine.ancestorAt(tip, to);
   const rows = await walkUpTo(engine, newest?.id ?? NO_TURN, to - from + 1);
   if (rows.length === to - from + 1) return rows;
-  throw new QuipuError('CORRUPT', `turn ${tip} has no ancestors at depths ${from} to ${to}`, {
-    file: 'turns',
-    offset: 0,
-  });
+  throw corrupt('turns', `turn ${tip} has no ancestors at depths ${from} to ${to}`);
 }
 
 /** Returns the views of sealed turns, with payloads not yet fetched. */

@@ -1,5 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, notFound } from '../../base/errors.ts';
 import type { Batch, Change, Committed } from '../batch.ts';
 import type {
   BlobSource,
@@ -32,7 +32,7 @@ import type {
 import { showRoots, showRows, showTurn } from '../show-rows.ts';
 import type { Upkeep } from '../upkeep.ts';
 import type { Writer } from './commit/writer.ts';
-import { notFound, toQuipuError } from './disk/io-error.ts';
+import { toQuipuError } from './disk/io-error.ts';
 import { FilesUpkeep } from './files-upkeep.ts';
 import { findContext, getContext, getHead, getMany, listContexts } from './heads/list-contexts.ts';
 import { readLines } from './logs/line-log.ts';
@@ -122,7 +122,7 @@ export class FilesEngine implements Engine {
     end: number = Infinity,
   ): AsyncGenerator<Uint8Array> {
     if (!(await this.hasBlob(hash))) {
-      throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+      throw notFound('blob', hash);
     }
     for await (const piece of readPieces(this.#writer, hash, start, end)) {
       this.#assertOpen('readBlob');

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { ulid } from 'ulid';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, notFound } from '../../base/errors.ts';
 import { encodeFormatFile } from '../../format/format-file.ts';
 import type { Engine } from '../engine.ts';
 import type { Io } from '../io.ts';
@@ -62,14 +62,7 @@ export async function openFilesEngine(
     // The path is checked before anything is touched: a wrong path must be left as it is.
     const found = await findStore(files);
     if (found !== 'store' && !create) {
-      throw new QuipuError(
-        'NOT_FOUND',
-        `there is no store at ${root}; create one with "quipu init"`,
-        {
-          what: 'store',
-          id: root,
-        },
-      );
+      throw notFound('store', root, `there is no store at ${root}; create one with "quipu init"`);
     }
     if (found !== 'store') await makeFolder(io, root);
     const lock = await io.lock(files.pathOf(LOCK_FILE), owner);

@@ -1,6 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { Hash, KeyHash } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { type QuipuError, invalid, notFound } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { IDEMPOTENCY_BYTES, bytesToKeyHash } from '../../format/idempotency.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
@@ -99,10 +99,6 @@ export function assertU32<K extends string>(
     if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) continue;
     throw invalid(name, `must be a whole number below 2^32, got ${value}`);
   }
-}
-
-export function notFound(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
 }
 
 export function outOfOrder(what: string, got: number, next: number): QuipuError<'INVALID'> {

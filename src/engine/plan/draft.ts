@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { notFound } from '../../base/errors.ts';
 import type { ContextId, Hash, KeyHash, TurnId } from '../../base/brand.ts';
 import type { DocRecord } from '../../format/doc-record.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
@@ -188,11 +188,7 @@ export class Draft {
 
   assertBlob(hash: Hash): void {
     if (this.hasBlob(hash)) return;
-    throw new QuipuError(
-      'NOT_FOUND',
-      `there is no blob ${hash}; put it first, or in the same batch`,
-      { what: 'blob', id: hash },
-    );
+    throw notFound('blob', hash, `there is no blob ${hash}; put it first, or in the same batch`);
   }
 
   findSha256(sha256: string): Hash | undefined {

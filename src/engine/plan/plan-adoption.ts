@@ -1,19 +1,12 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { invalid } from '../../base/errors.ts';
+import { invalid, notFound } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import { NO_HASH } from '../../format/patch-record.ts';
 import type { AdoptedContext, Adoption, DocEntry, PatchEntry, Sha256Name } from '../adoption.ts';
 import { assertJsonText } from '../json-text.ts';
 import { assertName } from '../names.ts';
-import {
-  adoptTurn,
-  assertPayload,
-  assertU32,
-  moveToTurn,
-  notFound,
-  outOfOrder,
-} from './adopt-turn.ts';
+import { adoptTurn, assertPayload, assertU32, moveToTurn, outOfOrder } from './adopt-turn.ts';
 import type { Draft } from './draft.ts';
 import { forgetMoves, mustGetSealed, sayMeta } from './plan-contexts.ts';
 import { claimFile, currentDoc } from './plan-records.ts';

@@ -1,7 +1,7 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, exists, notFound } from '../../base/errors.ts';
 import { decodeForkKey, encodeForkKey, forkKeyName, toForkKey } from '../../format/fork-key.ts';
 import { headMovesName } from '../../format/head-moves.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
@@ -66,10 +66,10 @@ function planCreate(draft: Draft, change: Create, report: Report): void {
 function assertNameFree(draft: Draft, id: ContextId, { name }: ContextMeta): void {
   const holder = name === undefined ? undefined : draft.findName(name);
   if (holder === undefined || holder === id) return;
-  throw new QuipuError(
-    'EXISTS',
+  throw exists(
+    'context',
+    String(holder),
     `the name ${JSON.stringify(name)} belongs to context ${holder}; choose another one, or rename that context`,
-    { what: 'context', id: String(holder) },
   );
 }
 
@@ -102,10 +102,7 @@ export function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, repor
 export function mustGetHead(draft: Draft, id: ContextId): HeadRecord {
   const head = draft.getHead(id);
   if (head !== undefined) return head;
-  throw new QuipuError('NOT_FOUND', `there is no context ${id}`, {
-    what: 'context',
-    id: String(id),
-  });
+  throw notFound('context', String(id));
 }
 
 /** A context that exists, or the one that this batch created. */
@@ -123,10 +120,7 @@ export function mustGetSealed(draft: Draft, id: TurnId): StoredTurn {
     draft.view.relyOnTurn(id);
     return turn;
   }
-  throw new QuipuError('NOT_FOUND', `there is no sealed turn ${id}`, {
-    what: 'turn',
-    id: String(id),
-  });
+  throw notFound('turn', String(id), `there is no sealed turn ${id}`);
 }
 
 type Create = ContextChange & { readonly do: 'create' };

@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import type { FsRootAttach, PatchAppend } from '../batch.ts';
 import type { PatchRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
@@ -69,8 +69,5 @@ export function addFsRoot(draft: Draft, { turn, root }: FsRootAttach, report: Re
 
 function assertTree(draft: Draft, root: Hash): void {
   if (draft.hasBlob(root)) return;
-  throw new QuipuError('NOT_FOUND', `there is no fs root tree blob ${root}; put it first`, {
-    what: 'fs root tree blob',
-    id: root,
-  });
+  throw notFound('fs root tree blob', root, `there is no fs root tree blob ${root}; put it first`);
 }

@@ -1,5 +1,5 @@
 import { NO_TURN, type TurnId } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, tooLarge, notFound } from '../../base/errors.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import type { TurnDelta, TurnOpen, TurnSeal } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
@@ -49,14 +49,11 @@ export function planDelta(draft: Draft, delta: TurnDelta, report: Report): void 
   const bytes = delta.bytes.subarray(overlap);
   if (bytes.length === 0) return;
   if (length + bytes.length > OPEN_BYTES_MAX) {
-    throw new QuipuError(
-      'TOO_LARGE',
+    throw tooLarge(
+      'open turn',
+      OPEN_BYTES_MAX,
+      length + bytes.length,
       `turn ${delta.turn} cannot grow past ${OPEN_BYTES_MAX} bytes`,
-      {
-        what: 'open turn',
-        limit: OPEN_BYTES_MAX,
-        size: length + bytes.length,
-      },
     );
   }
   const row = { ...open.turn.row, size: length + bytes.length };
@@ -123,5 +120,5 @@ function sameSeal(draft: Draft, seal: TurnSeal): TurnRow {
 function mustExist(draft: Draft, id: TurnId): TurnRow {
   const turn = id === NO_TURN ? undefined : draft.getSealedTurn(id);
   if (turn !== undefined) return turn.row;
-  throw new QuipuError('NOT_FOUND', `there is no turn ${id}`, { what: 'turn', id: String(id) });
+  throw notFound('turn', String(id));
 }

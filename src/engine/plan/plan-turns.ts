@@ -1,6 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, locked } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
 import { TurnFlag, jumpsToGrandJump } from '../../format/turn-record.ts';
@@ -133,13 +133,10 @@ export function planPlace(
 
 export function assertNoOpenTurn({ id, openTurn }: HeadRecord): void {
   if (openTurn === NO_TURN) return;
-  throw new QuipuError(
-    'LOCKED',
+  throw locked(
+    'context',
+    String(openTurn),
     `turn ${openTurn} is open in context ${id}; seal or abort it first`,
-    {
-      what: 'context',
-      owner: String(openTurn),
-    },
   );
 }
 

@@ -1,5 +1,5 @@
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, notFound } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import type { DatabaseOptions } from '../../postgres/database.ts';
 import type { Batch, Change, Committed } from '../batch.ts';
@@ -155,10 +155,7 @@ class PostgresEngine implements Engine {
     const { existed } = await committer.submit(batch);
     const stat = await this.#blobs.stat(hash);
     if (stat !== undefined) return { ...stat, existed, ...(sha256 !== undefined && { sha256 }) };
-    throw new QuipuError('NOT_FOUND', `blob ${hash} was erased while it was put; put it again`, {
-      what: 'blob',
-      id: hash,
-    });
+    throw notFound('blob', hash, `blob ${hash} was erased while it was put; put it again`);
   }
 
   async findBySha256(sha256: string): Promise<Hash | undefined> {
@@ -378,12 +375,9 @@ async function assertThere(database: Database): Promise<void> {
     [`${schema}.clock`],
   );
   if (row?.there === true) return;
-  throw new QuipuError(
-    'NOT_FOUND',
+  throw notFound(
+    'store',
+    database.name,
     `there is no store in ${database.name}; create one with "quipu init"`,
-    {
-      what: 'store',
-      id: database.name,
-    },
   );
 }

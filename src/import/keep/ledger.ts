@@ -1,6 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { QuipuError, isQuipuError, notFound } from '../../base/errors.ts';
+import { isQuipuError, notFound, locked } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { NewTurn } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
@@ -186,10 +186,10 @@ export class Ledger {
 }
 
 function otherImport(source: string): Error {
-  return new QuipuError(
-    'LOCKED',
+  return locked(
+    'import',
+    'another import',
     `another import from ${source} writes to this store; wait until it has ended and run this one again`,
-    { what: 'import', owner: 'another import' },
   );
 }
 

@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, unsupported, locked } from '../../base/errors.ts';
 import type { Capability, Engine } from '../../engine/engine.ts';
 import type { Progress } from '../../engine/progress.ts';
 import type { CheckReport, Problem } from '../../engine/upkeep.ts';
@@ -55,10 +55,10 @@ export async function copyEngine(
 
 function assertCapable(capability: Capability): void {
   if (capability === true) return;
-  throw new QuipuError(
-    'UNSUPPORTED',
+  throw unsupported(
+    'copy',
+    'a store elsewhere',
     `${capability.missing}; stop the server, and give the folder or the database that it serves`,
-    { what: 'copy', found: 'a store elsewhere' },
   );
 }
 
@@ -66,10 +66,10 @@ function assertCapable(capability: Capability): void {
 async function assertSealed(from: Engine): Promise<void> {
   const [open] = (await from.tips()).open;
   if (open === undefined) return;
-  throw new QuipuError(
-    'LOCKED',
+  throw locked(
+    'turn',
+    String(open),
     `turn ${open} is still being written to; seal or abort it, stop whoever writes, and try again`,
-    { what: 'turn', owner: String(open) },
   );
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, unsupported } from '../../base/errors.ts';
 
 const VERSION_FILE = 'version';
 const VERSION = '1\n';
@@ -24,10 +24,10 @@ export function hasSpool(home: string): boolean {
   if (!existsSync(file)) return false;
   const found = readFileSync(file, 'utf8');
   if (found === VERSION) return true;
-  throw new QuipuError(
-    'UNSUPPORTED',
+  throw unsupported(
+    'spool',
+    found.trim(),
     `the spool at ${home} has version ${JSON.stringify(found.trim())}; this program knows version 1`,
-    { what: 'spool', found: found.trim() },
   );
 }
 

@@ -1,4 +1,4 @@
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { invalid, tooLarge } from '../../base/errors.ts';
 
 /** A command that is to be run once, as the process that asked for it would have run it. */
 export interface Task {
@@ -54,10 +54,11 @@ export function checkCommand(command: string): string {
   if (command.includes('\0')) throw invalid('command', 'has a zero byte');
   const size = Buffer.byteLength(command);
   if (size <= MAX_COMMAND_BYTES) return command;
-  throw new QuipuError(
-    'TOO_LARGE',
+  throw tooLarge(
+    'command',
+    MAX_COMMAND_BYTES,
+    size,
     `the command has ${size} bytes, more than ${MAX_COMMAND_BYTES}; put it into a script`,
-    { what: 'command', limit: MAX_COMMAND_BYTES, size },
   );
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { QuipuError } from '../../base/errors.ts';
+import { type QuipuError, tooLarge } from '../../base/errors.ts';
 import type { FailedTask, Failure, NewTask, Run, Task, Timer } from './records.ts';
 import {
   MAX_PENDING,
@@ -228,5 +228,5 @@ function unreadable(error: unknown): string {
 
 function tooMany(what: string, size: number, limit: number): QuipuError<'TOO_LARGE'> {
   const message = `there are ${size} ${what}, and no more than ${limit} may be`;
-  return new QuipuError('TOO_LARGE', message, { what, limit, size });
+  return tooLarge(what, limit, size, message);
 }

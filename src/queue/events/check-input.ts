@@ -1,5 +1,12 @@
 import { checkWhole, toWhole } from '../../base/check-value.ts';
-import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import {
+  QuipuError,
+  invalid,
+  isQuipuError,
+  tooLarge,
+  notFound,
+  unsupported,
+} from '../../base/errors.ts';
 import { parseFilter } from '../filter/parse-filter.ts';
 import {
   BATCH_BYTES_MAX,
@@ -41,7 +48,7 @@ function checkContent(content: unknown): string {
   // A character takes at most three bytes, so most contents need no count.
   if (content.length * 3 > CONTENT_BYTES_MAX) {
     const size = Buffer.byteLength(content);
-    if (size > CONTENT_BYTES_MAX) throw tooLarge('content', CONTENT_BYTES_MAX, size);
+    if (size > CONTENT_BYTES_MAX) throw overLimit('content', CONTENT_BYTES_MAX, size);
   }
   // Most contents have no surrogate at all. The first test finds that out ten times as fast.
   if (/[\ud800-\udfff]/.test(content) && /\p{Surrogate}/u.test(content)) {
@@ -54,7 +61,7 @@ function checkContent(content: unknown): string {
 export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
   if (!Array.isArray(events)) throw invalid('events', 'must be an array');
   if (events.length > BATCH_EVENTS_MAX) {
-    throw tooLarge('batch', BATCH_EVENTS_MAX, events.length, 'events');
+    throw overLimit('batch', BATCH_EVENTS_MAX, events.length, 'events');
   }
   const checked: CheckedEvent[] = [];
   let size = 0;
@@ -62,7 +69,7 @@ export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
     for (const event of events as readonly NewEvent[]) {
       const good = checkEvent(event);
       size += good.content.length;
-      if (size > BATCH_BYTES_MAX) throw tooLarge('batch', BATCH_BYTES_MAX, size);
+      if (size > BATCH_BYTES_MAX) throw overLimit('batch', BATCH_BYTES_MAX, size);
       checked.push(good);
     }
   } catch (error) {
@@ -74,14 +81,14 @@ export function checkBatch(events: readonly NewEvent[]): CheckedEvent[] {
   return checked;
 }
 
-function tooLarge(
+function overLimit(
   what: string,
   limit: number,
   size: number,
   unit = 'bytes',
 ): QuipuError<'TOO_LARGE'> {
   const message = `${what} has at most ${limit} ${unit}, got ${size}`;
-  return new QuipuError('TOO_LARGE', message, { what, limit, size });
+  return tooLarge(what, limit, size, message);
 }
 
 export const QUEUE_NAME: RegExp = /^[a-z0-9][a-z0-9._-]{0,99}$/;
@@ -120,7 +127,7 @@ export function checkSubscription(given: NewSubscription): Subscription {
     throw invalid('handler', 'must be one line, without control characters');
   }
   const size = Buffer.byteLength(handler);
-  if (size > HANDLER_BYTES_MAX) throw tooLarge('handler', HANDLER_BYTES_MAX, size);
+  if (size > HANDLER_BYTES_MAX) throw overLimit('handler', HANDLER_BYTES_MAX, size);
   if (filter !== null) {
     if (typeof filter !== 'string') throw invalid('filter', 'must be a text');
     parseFilter(filter);
@@ -204,7 +211,7 @@ function checkNewSource(source: unknown): string {
 // The refusals that every queue gives in the same words.
 
 export function noSuchQueue(name: string): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no queue ${name}`, { what: 'queue', id: name });
+  return notFound('queue', name);
 }
 
 export function noSubscription(consumer: string): QuipuError<'NOT_FOUND'> {
@@ -220,5 +227,5 @@ export function isSubscribed(consumer: string): QuipuError<'EXISTS'> {
 export function noFences(): QuipuError<'UNSUPPORTED'> {
   const message =
     'a queue in a folder has locks and no fences; leave the fence out, which is for queues on PostgreSQL';
-  return new QuipuError('UNSUPPORTED', message, { what: 'fence', found: 'a queue in a folder' });
+  return unsupported('fence', 'a queue in a folder', message);
 }

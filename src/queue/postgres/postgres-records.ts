@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { unsupported } from '../../base/errors.ts';
 import type { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { prepared } from '../../postgres/sql.ts';
@@ -81,12 +81,12 @@ export class PostgresRecords implements QueueRecords {
     checkQueueName(queue);
     if (count !== lastId) {
       const message = `queue ${queue} lacks ${lastId - count} of its ${lastId} events, which somebody deleted, and a database keeps queues without gaps; push those that are left to a new queue and remove this one, or copy into a folder`;
-      throw new QuipuError('UNSUPPORTED', message, { what: 'copy', found: 'a queue with gaps' });
+      throw unsupported('copy', 'a queue with gaps', message);
     }
     const odd = consumers.find(({ subscription }) => subscription?.filter?.includes('\0'));
     if (odd === undefined) return;
     const message = `the filter of consumer ${odd.consumer_id} of queue ${queue} has a NUL character, which a database cannot keep; subscribe with another filter, or copy into a folder`;
-    throw new QuipuError('UNSUPPORTED', message, { what: 'copy', found: 'a filter with NUL' });
+    throw unsupported('copy', 'a filter with NUL', message);
   }
 
   async adoptEvents(queue: string, { after, events, lastId }: AdoptedEvents): Promise<void> {

@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { type QuipuError, isQuipuError, corrupt } from '../../base/errors.ts';
 import { type Database, type Statement, firstColumn } from '../../base/sqlite.ts';
 import type { CheckedEvent } from '../events/check-input.ts';
 import { sumOf, LineEncoder } from '../events/event-line.ts';
@@ -264,17 +264,17 @@ export class EventTable implements EventReader<CompiledFilter> {
 // Errors for events that differ from what was pushed, and for missing events.
 
 function damagedEvent(id: number): QuipuError<'CORRUPT'> {
-  return corrupt(`event ${id} is damaged`);
+  return damaged(`event ${id} is damaged`);
 }
 
 /** `after`, `through`: the range that was searched. */
 function missingEvents({ after, through }: IdRange): QuipuError<'CORRUPT'> {
-  return corrupt(`of the events ${after + 1} to ${through} some are missing`);
+  return damaged(`of the events ${after + 1} to ${through} some are missing`);
 }
 
-function corrupt(what: string): QuipuError<'CORRUPT'> {
+function damaged(what: string): QuipuError<'CORRUPT'> {
   const message = `${what} in events.db, and not in events.jsonl; verify --repair says what is lost, and goes on without it`;
-  return new QuipuError('CORRUPT', message, { file: 'events.db', offset: 0 });
+  return corrupt('events.db', message);
 }
 
 /** Returns whether the error is one of these, which the mirror may repair. An error from SQLite itself has a cause. */

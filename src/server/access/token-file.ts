@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { QuipuError, invalid, notFound } from '../../base/errors.ts';
+import { QuipuError, invalid, notFound, locked } from '../../base/errors.ts';
 import {
   TOKEN_FILE_BYTES_MAX,
   TOKENS_MAX,
@@ -92,10 +92,10 @@ async function openAlone(aside: string): Promise<Awaited<ReturnType<typeof open>
       if (!isErrno(error, 'EEXIST')) throw toIoError(error, aside);
     }
     if (Date.now() >= giveUpAt) {
-      throw new QuipuError(
-        'LOCKED',
+      throw locked(
+        'token file',
+        'another process',
         `someone else is changing the tokens; if no other "quipu token" runs, one was killed: remove ${aside}`,
-        { what: 'token file', owner: 'another process' },
       );
     }
     await sleep(POLL_MS);

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { QuipuError, exists, invalid } from '../../base/errors.ts';
+import { QuipuError, exists, invalid, locked } from '../../base/errors.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
@@ -87,10 +87,11 @@ export async function settleMove(home: MoveHome, record: SessionRecord): Promise
 }
 
 function movedMeanwhile({ id, file }: SessionRecord): QuipuError<'LOCKED'> {
-  return new QuipuError('LOCKED', `session ${id} is being moved by another process; try again`, {
-    what: file,
-    owner: 'another process',
-  });
+  return locked(
+    file,
+    'another process',
+    `session ${id} is being moved by another process; try again`,
+  );
 }
 
 async function moveLocked(

@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { locked } from '../../base/errors.ts';
 import type { Io, IoFile, IoLock } from '../../engine/io.ts';
 
 // The place of a session that leaves no trace: the same files, in memory. So the rules of ids, artifacts and addresses
@@ -65,7 +65,7 @@ export class RamIo implements Io {
 
   async lock(path: string): Promise<IoLock> {
     if (this.#locks.has(path)) {
-      throw new QuipuError('LOCKED', `${path} is held`, { what: path, owner: 'this process' });
+      throw locked(path, 'this process', `${path} is held`);
     }
     this.#locks.add(path);
     return {

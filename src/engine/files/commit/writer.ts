@@ -1,4 +1,4 @@
-import { QuipuError, storeClosed } from '../../../base/errors.ts';
+import { storeClosed, locked } from '../../../base/errors.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Batch, Committed } from '../../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../../engine.ts';
@@ -241,14 +241,7 @@ class UpkeepLock {
   take(what: string): () => void {
     const holder = this.#holder;
     if (holder !== undefined) {
-      throw new QuipuError(
-        'LOCKED',
-        `${what} cannot run while ${holder} runs; wait until it ends`,
-        {
-          what: 'upkeep',
-          owner: holder,
-        },
-      );
+      throw locked('upkeep', holder, `${what} cannot run while ${holder} runs; wait until it ends`);
     }
     this.#holder = what;
     let taken = true;

@@ -97,7 +97,3 @@ export async function unlessCorrupt<T>(read: () => Promise<T>): Promise<T | unde
     throw error;
   }
 }
-
-export function notFound(what: string, id: bigint): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no ${what} ${id}`, { what, id: String(id) });
-}

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import { QuipuError } from '../../../base/errors.ts';
+import { locked } from '../../../base/errors.ts';
 import { Database, isSqliteError } from '../../../base/sqlite.ts';
 import type { IoLock } from '../../io.ts';
 import { makePrivate } from './folders.ts';
@@ -21,10 +21,10 @@ export function takeOwnerLock(path: string, owner: string): IoLock {
   const unlock = takeBoth(path, join(folder, SECOND_LOCK));
   if (unlock === undefined) {
     const holder = nameOwner(readOwnerNote(folder));
-    throw new QuipuError(
-      'LOCKED',
+    throw locked(
+      'store',
+      holder,
       `the store at ${folder} is in use by ${holder}; close it there, or open the store elsewhere`,
-      { what: 'store', owner: holder },
     );
   }
   try {

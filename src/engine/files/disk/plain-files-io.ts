@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { QuipuError } from '../../../base/errors.ts';
+import { locked } from '../../../base/errors.ts';
 import type { Io } from '../../io.ts';
 import { takeExclusiveLock } from './owner-lock.ts';
 import { nodeIo } from './node-io.ts';
@@ -34,10 +34,7 @@ export const plainFilesIo: Io = {
   async lock(path) {
     const unlock = takeExclusiveLock(path, 0);
     if (unlock === undefined) {
-      throw new QuipuError('LOCKED', `another process or task holds ${path}`, {
-        what: path,
-        owner: 'another process or task',
-      });
+      throw locked(path, 'another process or task', `another process or task holds ${path}`);
     }
     let held = true;
     return {

@@ -1,4 +1,4 @@
-import { QuipuError } from '../../../base/errors.ts';
+import { unsupported } from '../../../base/errors.ts';
 import { decodeCheckpoint, encodeCheckpoint } from '../../../format/checkpoint.ts';
 import { decodeFormatFile, type FormatFile, STORE_FORMAT } from '../../../format/format-file.ts';
 import { writeAndSync } from '../disk/file-handles.ts';
@@ -146,9 +146,9 @@ export async function readFormat(files: StoreFiles): Promise<FormatFile> {
   const format = found ?? (await findCheckpoint(files))?.body.store;
   if (format === undefined) throw corrupt(FORMAT_FILE, 0, 'the file is damaged', FROM_BACKUP);
   if (format.format <= STORE_FORMAT) return format;
-  throw new QuipuError(
-    'UNSUPPORTED',
+  throw unsupported(
+    'format',
+    String(format.format),
     `the store at ${files.root} has format ${format.format}, and this version knows ${STORE_FORMAT}; use a newer quipudb`,
-    { what: 'format', found: String(format.format) },
   );
 }

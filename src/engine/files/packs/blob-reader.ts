@@ -1,6 +1,6 @@
 import type { Hash } from '../../../base/brand.ts';
 import { decompress } from '../../../base/compress.ts';
-import { QuipuError, isQuipuError } from '../../../base/errors.ts';
+import { type QuipuError, isQuipuError, notFound } from '../../../base/errors.ts';
 import { createHasher, hashBytes } from '../../../base/hash.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../format/blob-record.ts';
@@ -307,7 +307,7 @@ function notTheSum({ pack, offset, hash }: BlobPlace): QuipuError<'CORRUPT'> {
 }
 
 function missing(hash: Hash): QuipuError<'NOT_FOUND'> {
-  return new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+  return notFound('blob', hash);
 }
 
 /** Reads the bytes of a blob, piece by piece. A piece that is read again begins at the same position. */

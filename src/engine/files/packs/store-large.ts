@@ -1,5 +1,5 @@
 import type { Hash } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
+import { tooLarge } from '../../../base/errors.ts';
 import { createHasher, createSha256, hashBytes } from '../../../base/hash.ts';
 import {
   BlobCodec,
@@ -147,14 +147,11 @@ class LargeWriter {
   async #addChunk(bytes: Uint8Array): Promise<void> {
     this.#size += bytes.length;
     if (this.#size > BLOB_BYTES_MAX) {
-      throw new QuipuError(
-        'TOO_LARGE',
+      throw tooLarge(
+        'blob',
+        BLOB_BYTES_MAX,
+        this.#size,
         `a blob has at most ${BLOB_BYTES_MAX} bytes; store it in parts`,
-        {
-          what: 'blob',
-          limit: BLOB_BYTES_MAX,
-          size: this.#size,
-        },
       );
     }
     this.#whole.update(bytes);

@@ -1,6 +1,6 @@
 import type { Hash } from '../../../base/brand.ts';
 import { decompress } from '../../../base/compress.ts';
-import { QuipuError } from '../../../base/errors.ts';
+import { type QuipuError, notFound, corrupt } from '../../../base/errors.ts';
 import { bytesToHash, createHasher, hashBytes, hashToBytes } from '../../../base/hash.ts';
 import { BlobCodec } from '../../../format/blob-record.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
@@ -112,11 +112,11 @@ export class BlobReader {
     const row = await this.#find(hash);
     if (row === undefined) return undefined;
     if (row.upload === null) return this.#whole(row, hash, use);
-    if (row.size > BLOB_BYTES_MAX) throw corrupt(hash, `it cannot have ${row.size} bytes`);
+    if (row.size > BLOB_BYTES_MAX) throw damaged(hash, `it cannot have ${row.size} bytes`);
     const all = new Uint8Array(row.size);
     let at = 0;
     for await (const piece of this.#readParts(hash, row, 0, row.size)) {
-      if (at + piece.length > all.length) throw corrupt(hash, 'its parts do not add up');
+      if (at + piece.length > all.length) throw damaged(hash, 'its parts do not add up');
       all.set(piece, at);
       at += piece.length;
     }
@@ -126,7 +126,7 @@ export class BlobReader {
   async *read(hash: Hash, start: number, end: number): AsyncGenerator<Uint8Array> {
     const row = await this.#find(hash);
     if (row === undefined) {
-      throw new QuipuError('NOT_FOUND', `there is no blob ${hash}`, { what: 'blob', id: hash });
+      throw notFound('blob', hash);
     }
     if (row.upload !== null) {
       yield* this.#readParts(hash, row, start, Math.min(end, row.size));
@@ -157,9 +157,9 @@ export class BlobReader {
     while (next < last && end > start) {
       const wanted = [upload, next, Math.min(last, next + PARTS_AT_ONCE)];
       const parts = await this.#sql.query<PartColumns>(READ_PARTS, wanted);
-      if (parts[0]?.nth !== next) throw corrupt(hash, `part ${next} is missing`);
+      if (parts[0]?.nth !== next) throw damaged(hash, `part ${next} is missing`);
       for (const part of parts) {
-        if (part.nth !== next) throw corrupt(hash, `part ${next} is missing`);
+        if (part.nth !== next) throw damaged(hash, `part ${next} is missing`);
         const bytes = whole(part, hash);
         const at = next * PART_BYTES;
         const range = bytes.subarray(Math.max(0, start - at), Math.min(bytes.length, end - at));
@@ -170,7 +170,7 @@ export class BlobReader {
       }
     }
     if (hasher !== undefined && hasher.digest() !== hash)
-      throw corrupt(hash, 'its parts do not add up');
+      throw damaged(hash, 'its parts do not add up');
   }
 
   /** Requests of the same moment are sent together. */
@@ -217,9 +217,9 @@ function whole({ hash, codec, size, bytes }: Piece, of: Hash): Uint8Array {
   } catch {
     // A stream that does not decompress is damaged, like one that gives other bytes.
   }
-  throw corrupt(of, 'its bytes are not those that the hash names');
+  throw damaged(of, 'its bytes are not those that the hash names');
 }
 
-function corrupt(hash: Hash, what: string): QuipuError<'CORRUPT'> {
-  return new QuipuError('CORRUPT', `blob ${hash}: ${what}`, { file: 'blobs', offset: 0 });
+function damaged(hash: Hash, what: string): QuipuError<'CORRUPT'> {
+  return corrupt('blobs', `blob ${hash}: ${what}`);
 }

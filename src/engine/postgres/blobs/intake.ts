@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { invalid, tooLarge } from '../../../base/errors.ts';
 import {
   createHasher,
   createSha256,
@@ -167,10 +167,11 @@ class Upload {
   async add(bytes: Uint8Array): Promise<void> {
     this.#size += bytes.length;
     if (this.#size > BLOB_BYTES_MAX) {
-      throw new QuipuError(
-        'TOO_LARGE',
+      throw tooLarge(
+        'blob',
+        BLOB_BYTES_MAX,
+        this.#size,
         `a blob has at most ${BLOB_BYTES_MAX} bytes; store it in parts`,
-        { what: 'blob', limit: BLOB_BYTES_MAX, size: this.#size },
       );
     }
     this.#whole.update(bytes);

@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError } from '../../../base/errors.ts';
+import { isQuipuError, locked } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
@@ -106,12 +106,9 @@ export async function takeClockAlone(
     transaction.query<{ upkeep: string }>(HOLDER),
   ]);
   if (holder === undefined) return clock;
-  throw new QuipuError(
-    'LOCKED',
+  throw locked(
+    'upkeep',
+    holder.upkeep,
     `${what} cannot run while ${holder.upkeep} runs; wait until it ends`,
-    {
-      what: 'upkeep',
-      owner: holder.upkeep,
-    },
   );
 }

@@ -1,4 +1,4 @@
-import { QuipuError } from '../../../base/errors.ts';
+import { QuipuError, notFound } from '../../../base/errors.ts';
 import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { prepared } from '../../../postgres/sql.ts';
@@ -139,10 +139,7 @@ export class TurnReader {
 export function assertWhole(rows: readonly TurnColumns[], from: TurnId, limit: number): void {
   const last = rows.at(-1);
   if (last === undefined) {
-    throw new QuipuError('NOT_FOUND', `there is no turn ${from}`, {
-      what: 'turn',
-      id: String(from),
-    });
+    throw notFound('turn', String(from));
   }
   if (limit <= rows.length || last.depth === 0) return;
   throw new QuipuError('CORRUPT', `turn ${last.parent}, the parent of ${last.id}, is gone`, {

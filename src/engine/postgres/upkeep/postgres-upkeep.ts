@@ -1,5 +1,5 @@
 import type { Hash } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
+import { unsupported } from '../../../base/errors.ts';
 import type { Adoption, Records } from '../../adoption.ts';
 import type {
   BackupReport,
@@ -68,10 +68,10 @@ export class PostgresUpkeep implements Upkeep {
   }
 
   async backup(): Promise<BackupReport> {
-    throw new QuipuError(
-      'UNSUPPORTED',
+    throw unsupported(
+      'backup',
+      'postgres',
       `${this.#parts.database.name} is backed up with the tools of PostgreSQL, such as pg_dump`,
-      { what: 'backup', found: 'postgres' },
     );
   }
 }

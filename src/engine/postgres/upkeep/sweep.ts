@@ -1,7 +1,7 @@
 import { prepared } from '../../../postgres/sql.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
+import { type QuipuError, locked } from '../../../base/errors.ts';
 import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
@@ -213,5 +213,5 @@ export class Sweep {
 }
 
 function overtaken(message: string): QuipuError {
-  return new QuipuError('LOCKED', message, { what: 'upkeep', owner: 'a collection' });
+  return locked('upkeep', 'a collection', message);
 }

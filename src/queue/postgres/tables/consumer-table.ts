@@ -1,4 +1,4 @@
-import { QuipuError } from '../../../base/errors.ts';
+import { type QuipuError, locked } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
@@ -177,13 +177,10 @@ export function knownOf(row: Bookmarked & { readonly last_acked_id: number }): K
 
 function isLeased(consumer: string, owner: string): QuipuError<'LOCKED'> {
   const message = `worker ${owner} handles the events of consumer ${consumer}; its handler acknowledges with the fence that it finds in QUIPU_FENCE`;
-  return new QuipuError('LOCKED', message, { what: `consumer ${consumer}`, owner });
+  return locked(`consumer ${consumer}`, owner, message);
 }
 
 function isFencedOff(consumer: string, fence: number): QuipuError<'LOCKED'> {
   const message = `the lease of consumer ${consumer} with fence ${fence} is over: another worker handles its events; stop this one`;
-  return new QuipuError('LOCKED', message, {
-    what: `consumer ${consumer}`,
-    owner: 'another worker',
-  });
+  return locked(`consumer ${consumer}`, 'another worker', message);
 }

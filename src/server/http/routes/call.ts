@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QuipuError, invalid } from '../../../base/errors.ts';
+import { invalid, unsupported } from '../../../base/errors.ts';
 import type { Parts } from '../../../wire/byte-writer.ts';
 import { fromCall, toCall } from '../../../wire/call-values.ts';
 import { decodeCallReply, encodeCallReply, encodeStream } from '../../../wire/call.ts';
@@ -38,10 +38,7 @@ export const callRoutes: readonly Route[] = [
       const handler = request.service.calls.get(method);
       if (handler === undefined) {
         const found = method.slice(0, METHOD_BYTES_MAX);
-        throw new QuipuError('UNSUPPORTED', `there is no method ${found}`, {
-          what: 'method',
-          found,
-        });
+        throw unsupported('method', found, `there is no method ${found}`);
       }
       assertAllowed(request.identity, handler.needs);
       return runCall(handler, request);
