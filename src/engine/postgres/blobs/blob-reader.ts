@@ -71,7 +71,7 @@ export class BlobReader {
     this.#cache = new LruCache(cacheBytes, (bytes) => bytes.length + 128);
   }
 
-  async stat(hash: Hash): Promise<BlobStat | undefined> {
+  async statBlob(hash: Hash): Promise<BlobStat | undefined> {
     const [row] = await this.#sql.query<BlobColumns>(STAT_BLOB, [hashToBytes(hash)]);
     if (row === undefined) return undefined;
     const chunks = row.upload === null ? 0 : Math.ceil(row.size / PART_BYTES);
@@ -79,7 +79,7 @@ export class BlobReader {
   }
 
   /** The hashes that begin with `prefix`, in hex digits, sorted, after `after`. */
-  async list(prefix: string, limit: number, after?: Hash): Promise<Hash[]> {
+  async listBlobs(prefix: string, limit: number, after?: Hash): Promise<Hash[]> {
     const rows = await this.#sql.query<Pick<BlobColumns, 'hash'>>(LIST_BLOBS, [
       Buffer.from(prefix.padEnd(64, '0'), 'hex'),
       Buffer.from(prefix.padEnd(64, 'f'), 'hex'),

@@ -3,7 +3,8 @@ import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { EngineStats, Tips } from '../../engine.ts';
+import type { Statement } from '../../../postgres/sql.ts';
+import type { ContextList, ContextQuery, EngineStats, Tips } from '../../engine.ts';
 import { toHeadRow } from '../../plan/report.ts';
 import type {
   ContextRow,
@@ -15,6 +16,7 @@ import type {
   PatchRow,
   SalvagedLog,
 } from '../../rows.ts';
+import { listContexts } from './list-contexts.ts';
 import type { ContextColumns } from './rows.ts';
 import {
   FIND_BY_SHA256,
@@ -55,11 +57,7 @@ interface LogLineColumns {
   readonly line: string | null;
 }
 
-export interface NameRange {
-  readonly prefix: string;
-  readonly limit: number;
-  readonly after: string | undefined;
-}
+type NameRange = [prefix: string, limit: number, after?: string];
 
 /** Reads everything except turns and blobs. Each answer is one statement, and so of one moment. */
 export class RecordReader {
@@ -173,9 +171,20 @@ export class RecordReader {
     return { lines, bytes, page, damage: page.filter((line) => typeof line !== 'string') };
   }
 
+  async listContexts(query: ContextQuery): Promise<ContextList> {
+    return listContexts(this.#database, query);
+  }
+
+  async listLogs(...range: NameRange): Promise<string[]> {
+    return this.#listNames(LIST_LOGS, ...range);
+  }
+
+  async listDocs(...range: NameRange): Promise<string[]> {
+    return this.#listNames(LIST_DOCS, ...range);
+  }
+
   /** `~` is greater than every character of a name. */
-  async listNames(table: 'logs' | 'docs', { prefix, limit, after }: NameRange): Promise<string[]> {
-    const statement = table === 'logs' ? LIST_LOGS : LIST_DOCS;
+  async #listNames(statement: Statement, ...[prefix, limit, after]: NameRange): Promise<string[]> {
     const count = Math.min(limit, Number.MAX_SAFE_INTEGER);
     const rows = await this.#database.query<{ name: string }>(statement, [
       prefix,

@@ -89,7 +89,7 @@ export class TurnReader {
     this.#database = database;
   }
 
-  async get(id: TurnId): Promise<TurnRow | undefined> {
+  async getTurn(id: TurnId): Promise<TurnRow | undefined> {
     return this.#one(GET_TURN, [id]);
   }
 
@@ -115,7 +115,7 @@ export class TurnReader {
     return this.#one(COMMON_ANCESTOR, [a, b]);
   }
 
-  async getOpen(id: TurnId): Promise<OpenTurnRow | undefined> {
+  async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
     const [columns] = await this.#database.query<TurnColumns & { text: Uint8Array }>(
       GET_OPEN_TURN,
       [id],
@@ -212,7 +212,11 @@ export class LastTurnsReader {
   }
 
   /** Undefined when there is no such context. */
-  async read(context: ContextId, limit: number, maxBytes: number): Promise<LastTurns | undefined> {
+  async readLast(
+    context: ContextId,
+    limit: number,
+    maxBytes: number,
+  ): Promise<LastTurns | undefined> {
     const known = maxBytes === 0 ? [] : this.#blobs.atHand(this.#shown.get(context) ?? []);
     const values = [context, limit, Math.min(maxBytes, BYTES_MAX), known.map(hashToBytes)];
     const rows = await this.#database.query<LastColumns>(READ_LAST, values);
