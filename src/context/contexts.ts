@@ -311,7 +311,10 @@ export interface Contexts {
     options: FollowOptions & { readonly moves: true },
   ): AsyncIterable<Turn | MovedHead>;
   follow(id: ContextIdLike, options?: FollowOptions): AsyncIterable<Turn>;
-  /** Yields the bytes of an open turn: existing bytes, then new ones, until the turn is sealed. */
+  /**
+   * Yields the bytes of an open turn, at most 32 KiB at a time: existing bytes, then new ones, until it is sealed. A
+   * reader that takes its time holds one piece in memory.
+   */
   followOpen(
     turn: TurnIdLike,
     options?: {

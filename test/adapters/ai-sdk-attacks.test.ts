@@ -109,6 +109,24 @@ describe('an answer with chunks that mean harm', () => {
     expect(message?.parts[0]).toMatchObject({ input: many.map(() => 1).concat(1) });
   });
 
+  it('is saved although its client does not read, and the client may begin late', async () => {
+    const { store } = await setUp();
+    const saved: Promise<unknown>[] = [];
+    const chats = new QuipuChats(store, { waitUntil: (promise) => void saved.push(promise) });
+    const words = Array.from({ length: 2000 }, (_, n) => ({
+      type: 'text-delta',
+      id: 't',
+      delta: `${n} `.padEnd(100),
+    }));
+    const all = [{ ...START, messageId: 'a' }, { type: 'text-start', id: 't' }, ...words];
+    const sent = await chats.stream('c', streamOf(all));
+    const left = await chats.resume('c');
+    await Promise.all(saved);
+    expect(textOf((await chats.load('c'))[0]!)).toHaveLength(200_000);
+    await left?.cancel();
+    expect(await collect(sent)).toEqual(all);
+  });
+
   it('is read as far as it came when its last line is torn, or no chunk', async () => {
     const { store, chats } = await setUp();
     await chats.save('c', [user('u', 'hi')]);

@@ -166,6 +166,28 @@ export function followSuite(target: ContextsTarget): void {
       expect(await pieces.next()).toMatchObject({ done: true });
     });
 
+    it('gives a long text in pieces to readers that are early, late and slow', async () => {
+      const { contexts, id } = await openWith(target);
+      const open = await contexts.open(id, { type: 't' });
+      const words = Array.from({ length: 25 }, (_, n) => `${n} `.padEnd(40_000, 'x'));
+      const slow = async function* (): AsyncGenerator<Uint8Array> {
+        for await (const piece of contexts.followOpen(open.id)) {
+          await new Promise((resolve) => setImmediate(resolve));
+          yield piece;
+        }
+      };
+      const readers = [collect(contexts.followOpen(open.id)), collect(slow())];
+      for (const [n, word] of words.entries()) {
+        await open.write(word);
+        if (n % 10 === 5) readers.push(collect(contexts.followOpen(open.id)));
+      }
+      await open.seal();
+      for (const pieces of await Promise.all(readers)) {
+        expect(textOf(pieces) === words.join('')).toBe(true);
+        expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(32_768);
+      }
+    });
+
     it('ends when the signal aborts or the store closes', async () => {
       const { store, contexts, id } = await openWith(target);
       const open = await contexts.open(id, { type: 't' });

@@ -8,7 +8,7 @@ import { planSeal } from '../../../context/streams/plan-seal.ts';
 import type { Engine, OpenTurnRow } from '../../../engine/engine.ts';
 import { Encoding } from '../../../format/turn-record.ts';
 import { headCondition } from '../exchange/conditions.ts';
-import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
+import { eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import { readBody } from '../exchange/read-body.ts';
 import { jsonReply } from '../exchange/route.ts';
@@ -104,9 +104,7 @@ export const streamingRoutes: readonly Route[] = [
       const after = Number(resumeAt(request, query.after) ?? 0);
       if (!Number.isSafeInteger(after)) throw invalid('Last-Event-ID', 'must be a number of bytes');
       if ((await engine.getTurn(id)) === undefined) throw notFound('turn', id);
-      const open = (from = String(after)): AsyncIterable<SentEvent> =>
-        deltas(request, id, Number(from));
-      return eventReply(reopened(open, request), request);
+      return eventReply(deltas(request, id, after), request);
     },
   }),
 ];
