@@ -2,18 +2,31 @@ import { resolve } from 'node:path';
 import { isQuipuError, QuipuError } from '../../../base/errors.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
+import { copyTruths, fileLengths } from '../core/truths.ts';
+import { logOfExtents } from '../logs/line-log.ts';
+import { packNumber, packSize } from '../packs/pack-file.ts';
+import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import {
   type BackupFolder,
   finishFolder,
   makeUnfinished,
+  notePack,
   visibleLengths,
   withBackupFolder,
 } from './backup-folder.ts';
-import { copyStore } from './copy-store.ts';
-import { CopySink } from '../truth/copy.ts';
+import type { CopiedState } from './backup-note.ts';
+import {
+  type Copied,
+  type CopiedPack,
+  type CopyRun,
+  CopySink,
+  newCopied,
+  type PackSpan,
+} from '../truth/copy.ts';
 import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
 import { noteBackup } from './last-backup.ts';
 
@@ -60,13 +73,29 @@ async function backUp(
   folder: BackupFolder,
   { progress, redoBytes }: BackupOptions,
 ): Promise<BackupReport> {
-  const { files, base } = folder;
+  const { core, ages } = writer;
+  const { files, base, erased } = folder;
   const redo = base && new RedoFrame(files, redoBytes);
   const into = new CopySink(files, redo, base && visibleLengths(base.checkpoint.body));
   if (base === undefined) await makeUnfinished(folder);
-  let copied: Awaited<ReturnType<typeof copyStore>>;
+  const { copied, reusedBytes } = await findCopied(folder);
+  const run: CopyRun = {
+    from: core.files,
+    into,
+    progress,
+    copied,
+    trusted: base !== undefined,
+    openTurns: core.openTurns,
+    between: (work) => writer.exclusively(work),
+    hasLog: (name) => core.hasLog(name),
+    async onClosed(pack) {
+      await into.sync();
+      await notePack(folder, pack);
+    },
+  };
+  let moment: Moment;
   try {
-    copied = await copyStore({ writer, folder, into, progress });
+    moment = await copyStore(writer, run);
   } catch (error) {
     // The damage is in the store: the folder was checked before.
     if (isQuipuError(error, 'CORRUPT')) throw cannotCopy(error);
@@ -74,8 +103,81 @@ async function backUp(
     folder.base = undefined;
     return backUp(writer, folder, { progress });
   }
-  await finishFolder(folder, copied.state, { into, redo, ages: writer.ages });
-  return copied.report;
+  const packs = closedPacks(copied.packs.values());
+  const collectedBytes = await core.files.size(COLLECTED_FILE);
+  const state = { ...moment, packs, logs: copied.logs.size, erased, collectedBytes };
+  await finishFolder(folder, state, { into, redo, ages });
+  return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes };
+}
+
+/** The store at one moment. */
+type Moment = Pick<CopiedState, 'frame' | 'at' | 'tails' | 'openTurns'>;
+
+/** Copies every truth beside writers, and then the frames that were written meanwhile. All is in the sink then. */
+async function copyStore(writer: Writer, run: CopyRun): Promise<Moment> {
+  const { core } = writer;
+  await core.files.catchUp();
+  await copyTruths(run, 'ahead', core.tails);
+  const noted: JournalWrite[] = [];
+  // The bytes of packs are not kept: they stay as they are, and are copied from the packs afterwards.
+  core.onFrame = (writes) =>
+    void noted.push(...writes.filter(({ path }) => packNumber(path) === undefined));
+  let moment: Moment;
+  try {
+    await copyTruths(run, 'noted', core.tails);
+    moment = await writer.exclusively(async () => takeMoment(writer));
+  } finally {
+    core.onFrame = undefined;
+  }
+  for (const write of noted) {
+    await run.into.take(write);
+    noteLog(run.copied.logs, write);
+  }
+  await copyTruths(run, 'after', moment.tails);
+  return moment;
+}
+
+function takeMoment({ core, seq, nowMs }: Writer): Moment {
+  const openTurns = [...core.openTurns.keys()];
+  return { frame: seq, at: new Date(nowMs).toISOString(), tails: core.tails, openTurns };
+}
+
+/** The parts that the folder already has, and their bytes. A pack that is too short there is copied again. */
+async function findCopied({
+  files,
+  base,
+  packs: closed,
+  followed,
+}: BackupFolder): Promise<{ copied: Copied; reusedBytes: number }> {
+  const state = base?.state;
+  const packs = new Map<number, PackSpan>();
+  for (const { number, length } of state?.tails.packs ?? []) {
+    packs.set(number, { number, length, closed: false });
+  }
+  for (const pack of closed.values()) packs.set(pack.number, { ...pack, closed: true });
+  let reusedBytes = 0;
+  for (const { number, length } of packs.values()) {
+    if ((await packSize(files, number)) < length) packs.delete(number);
+    else reusedBytes += length;
+  }
+  for (const [name, length] of state === undefined ? [] : fileLengths(state.tails)) {
+    if (packNumber(name) === undefined) reusedBytes += length;
+  }
+  return { copied: newCopied(state, packs, followed), reusedBytes };
+}
+
+function closedPacks(packs: Iterable<PackSpan>): CopiedPack[] {
+  return [...packs]
+    .filter(({ closed }) => closed)
+    .map(({ number, length }) => ({ number, length }))
+    .sort((a, b) => a.number - b.number);
+}
+
+function noteLog(logs: Set<string>, { kind, path }: JournalWrite): void {
+  const log = logOfExtents(path);
+  if (log === undefined) return;
+  if (kind === 'remove') logs.delete(log);
+  else logs.add(log);
 }
 
 function cannotCopy(error: QuipuError<'CORRUPT'>): QuipuError<'CORRUPT'> {

@@ -6,6 +6,7 @@ import type { Io } from '../../io.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
 import { layOut, writeFormat } from '../core/create-files.ts';
+import { copyTruths } from '../core/truths.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
 import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import { makeFolder } from '../disk/folders.ts';
@@ -25,7 +26,6 @@ import { type CopyRun, CopySink, newCopied } from '../truth/copy.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import { assertApart, closeCleanly, isAsGoodAsEmpty, settle, withLock } from './backup-folder.ts';
 import { type BackupNote, NOTE_FILE, readNote, sameTails } from './backup-note.ts';
-import { copyAll } from './copy-store.ts';
 
 // A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
 // refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.
@@ -74,7 +74,7 @@ async function restore(
     await target.replace(UNFINISHED_FILE, [encodeUtf8(MARKER_TEXT)]);
     await layOut(target, format, 'safe');
     const into = new CopySink(target);
-    await copyAll(await runOf(source, into, progress), 'noted', checkpoint.body.tails);
+    await copyTruths(await runOf(source, into, progress), 'noted', checkpoint.body.tails);
     await into.sync();
     const { tails, ages } = checkpoint.body;
     await closeCleanly(target, 2, checkpoint.seq, { tails, ages, scrub: false });

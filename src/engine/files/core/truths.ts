@@ -13,13 +13,14 @@ import { LOGS } from '../logs/logs.ts';
 import { OPEN_TURNS } from '../open-turns/open-turns.ts';
 import { PACKS } from '../packs/packs.ts';
 import { PATCHES } from '../patches/patches.ts';
+import type { CopyPhase, CopyRun } from '../truth/copy.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
 import { DamageReport, type Tails } from '../truth/state.ts';
 import { can, type Learning, type OwnFile, type Truth } from '../truth/truth.ts';
 import { TURNS } from '../turns/turns.ts';
 
-// The list of all truths, and the short loops over it that recovery and the index need. A truth stands behind those
-// that its records refer to: blobs before turns, turns and documents before heads.
+// The list of all truths, and the short loops over it that recovery, the index and copies need. A truth stands behind
+// those that its records refer to: blobs before turns, turns and documents before heads.
 
 export const TRUTHS: readonly Truth[] = [
   JOURNAL,
@@ -72,6 +73,12 @@ export async function rebuildIndex(
   const rebuild: Rebuild = { ...options, damage, newest, moves: new Map() };
   for (const truth of TRUTHS) if (can(truth.rebuild)) await truth.rebuild(rebuild);
   return rebuild.damage;
+}
+
+/** Copies a part of every truth, up to `tails`. */
+export async function copyTruths(run: CopyRun, phase: CopyPhase, tails: Tails): Promise<void> {
+  for (const { copy } of TRUTHS) if (can(copy)) await copy[phase]?.({ ...run, tails });
+  run.copied.tails = tails;
 }
 
 export function headerOf({ magic, recordBytes }: NonNullable<OwnFile['header']>): Uint8Array {

@@ -261,10 +261,14 @@ export class StoreFiles {
     this.#dirtyFolders.add(folderOf(name));
   }
 
-  /** Replaces a file without the journal. It has its old content or all of the new one, whenever the power fails. */
+  /**
+   * Replaces a file without the journal. It has its old content or all of the new one, whenever the power fails.
+   * Without `sync` that is true only while no power fails.
+   */
   async replace(
     name: string,
     pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    { sync = true }: { readonly sync?: boolean } = {},
   ): Promise<void> {
     try {
       await this.#replace(name, async (file) => {
@@ -273,9 +277,9 @@ export class StoreFiles {
           await writeFully(file, piece, at);
           at += piece.length;
         }
-        await syncFile(file);
+        if (sync) await syncFile(file);
       });
-      await syncFolder(this.io, this.pathOf(folderOf(name)));
+      if (sync) await syncFolder(this.io, this.pathOf(folderOf(name)));
       // Nothing is left to sync, and others may remove a note by its name.
       this.#dirty.delete(name);
     } catch (error) {

@@ -39,21 +39,15 @@ export class SqliteShelf implements Shelf {
   readonly #key: Buffer = Buffer.alloc(32);
   #gone: Set<number> = new Set();
   #manifest: Manifest;
-  #blobs: RunSet;
-  #keys: RunSet;
-  #sha256: RunSet;
+  #sets: RunSets;
 
   constructor(path: string) {
     this.#path = path;
     this.#db = openDatabase(path);
     try {
       this.#tables = tablesOf(this.#db);
-      ({
-        manifest: this.#manifest,
-        blobs: this.#blobs,
-        keys: this.#keys,
-        sha256: this.#sha256,
-      } = this.#load());
+      this.#manifest = this.#tables.manifests.read();
+      this.#sets = this.#load();
     } catch (error) {
       this.#db.close();
       throw error;
@@ -78,9 +72,9 @@ export class SqliteShelf implements Shelf {
 
   apply(batch: ShelfBatch): void {
     this.#change(batch, () => {
-      this.#blobs.add(entries.encodeBlobs(batch.blobs));
-      this.#keys.add(entries.encodeKeys(batch.keys));
-      this.#sha256.add(entries.encodeSha256s(batch.sha256));
+      this.#sets.blobs.add(entries.encodeBlobs(batch.blobs));
+      this.#sets.keys.add(entries.encodeKeys(batch.keys));
+      this.#sets.sha256.add(entries.encodeSha256s(batch.sha256));
       this.#tables.contexts.apply(batch);
       this.#tables.names.apply(batch);
       if (batch.mergeLater !== true) this.#merge(Infinity);
@@ -96,25 +90,25 @@ export class SqliteShelf implements Shelf {
   }
 
   #merge(most: number): boolean {
-    const more = [this.#blobs, this.#keys, this.#sha256].map((set) => set.merge(most));
+    const more = Object.values(this.#sets).map((set) => set.merge(most));
     return more.includes(true);
   }
 
   findBlob(hash: Hash): BlobPlace | undefined {
     this.#key.write(hash, 'hex');
-    const entry = asRead(() => this.#blobs.find(this.#key));
+    const entry = asRead(() => this.#sets.blobs.find(this.#key));
     return entry === undefined ? undefined : entries.decodeBlob(entry);
   }
 
   findSha256(sha256: string): Hash | undefined {
     this.#key.write(sha256, 'hex');
-    const entry = asRead(() => this.#sha256.find(this.#key));
+    const entry = asRead(() => this.#sets.sha256.find(this.#key));
     return entry === undefined ? undefined : entries.decodeSha256Hash(entry);
   }
 
   findKey(key: KeyHash): number | undefined {
     this.#key.write(key, 'hex');
-    const entry = asRead(() => this.#keys.find(this.#key));
+    const entry = asRead(() => this.#sets.keys.find(this.#key));
     return entry === undefined ? undefined : entries.decodeKeyTurn(entry);
   }
 
@@ -160,7 +154,7 @@ export class SqliteShelf implements Shelf {
     const first = (after > prefix ? after : prefix).slice(0, 8).padEnd(8, '0');
     const end = prefix.slice(0, 8).padEnd(8, 'f');
     let last = '';
-    for (const entry of this.#blobs.walk(Number.parseInt(first, 16))) {
+    for (const entry of this.#sets.blobs.walk(Number.parseInt(first, 16))) {
       const { hash } = entries.decodeBlob(entry);
       const head = hash.slice(0, 8);
       if (head > end || (found.size >= limit && head !== last)) break;
@@ -171,7 +165,7 @@ export class SqliteShelf implements Shelf {
   }
 
   *walkBlobs(): Generator<BlobPlace> {
-    const walk = this.#blobs.walk();
+    const walk = this.#sets.blobs.walk();
     for (
       let next = asRead(() => walk.next());
       next.done !== true;
@@ -184,7 +178,10 @@ export class SqliteShelf implements Shelf {
   forgetBlobs(places: readonly PlaceRef[], next: Covered = this.#manifest): void {
     this.#change({ ...next, gonePacks: [] }, () => {
       for (const place of places) {
-        this.#blobs.drop((...at) => entries.isAt(place, ...at), Buffer.from(place.hash, 'hex'));
+        this.#sets.blobs.drop(
+          (...at) => entries.isAt(place, ...at),
+          Buffer.from(place.hash, 'hex'),
+        );
       }
     });
   }
@@ -226,7 +223,7 @@ export class SqliteShelf implements Shelf {
   verify(): void {
     const verdict = this.#db.pragma('integrity_check(1)');
     if (verdict !== 'ok') throw new ShelfDamaged(String(verdict));
-    for (const set of [this.#blobs, this.#keys, this.#sha256]) set.drop(() => false);
+    for (const set of Object.values(this.#sets)) set.drop(() => false);
     this.#tables.contexts.verify();
     this.#tables.names.verify();
   }
@@ -261,9 +258,9 @@ export class SqliteShelf implements Shelf {
         positions: next.positions,
         totals: next.totals,
         gonePacks: [...this.#gone],
-        blobs: this.#blobs.state(),
-        keys: this.#keys.state(),
-        sha256: this.#sha256.state(),
+        blobs: this.#sets.blobs.state(),
+        keys: this.#sets.keys.state(),
+        sha256: this.#sets.sha256.state(),
       };
       this.#tables.manifests.write(this.#manifest);
     });
@@ -279,27 +276,28 @@ export class SqliteShelf implements Shelf {
   }
 
   #loadAgain(): void {
-    const loaded = asRead(() => this.#load());
-    this.#manifest = loaded.manifest;
-    this.#blobs = loaded.blobs;
-    this.#keys = loaded.keys;
-    this.#sha256 = loaded.sha256;
+    asRead(() => {
+      this.#manifest = this.#tables.manifests.read();
+      this.#sets = this.#load();
+    });
   }
 
-  #load(): { manifest: Manifest; blobs: RunSet; keys: RunSet; sha256: RunSet } {
-    const manifest = this.#tables.manifests.read();
-    this.#gone = new Set(manifest.gonePacks);
+  #load(): RunSets {
+    const { blobs, keys, sha256, gonePacks } = this.#manifest;
+    this.#gone = new Set(gonePacks);
     const isGone: IsGone = (block, at) => this.#gone.has(entries.packAt(block, at));
     const stride = RUN_STRIDE;
     const { BLOB_LAYOUT, KEY_LAYOUT, SHA256_LAYOUT } = entries;
+    const { runs } = this.#tables;
     return {
-      manifest,
-      blobs: new RunSet(this.#tables.runs, { layout: BLOB_LAYOUT, stride, isGone }, manifest.blobs),
-      keys: new RunSet(this.#tables.runs, { layout: KEY_LAYOUT, stride }, manifest.keys),
-      sha256: new RunSet(this.#tables.runs, { layout: SHA256_LAYOUT, stride }, manifest.sha256),
+      blobs: new RunSet(runs, { layout: BLOB_LAYOUT, stride, isGone }, blobs),
+      keys: new RunSet(runs, { layout: KEY_LAYOUT, stride }, keys),
+      sha256: new RunSet(runs, { layout: SHA256_LAYOUT, stride }, sha256),
     };
   }
 }
+
+type RunSets = Readonly<Record<'blobs' | 'keys' | 'sha256', RunSet>>;
 
 interface Tables {
   readonly manifests: ManifestTable;

@@ -5,7 +5,8 @@ import { OPEN_FILE_HEADER_BYTES, PackKind, decodeFileHeader } from '../../../for
 import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
 import type { BlobPlace, PlaceRef } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
-import { type NamedPack, namedPacks, packFile, type PackItem, packSize } from './pack-file.ts';
+import type { PackSpan } from '../truth/copy.ts';
+import { namedPacks, packFile, type PackItem, packSize } from './pack-file.ts';
 import { eachPackItem } from './stream-pack.ts';
 
 /** Bytes that are not an intact record. */
@@ -27,7 +28,7 @@ type BlobItem = PackItem & { kind: 'blob' };
  * Checks every byte of a pack: checksums, and the hash of each decompressed blob. Returns the damaged ranges. The
  * caller reports them, because it knows from the index which blobs were there.
  */
-export async function checkPack(check: Check, pack: NamedPack): Promise<PackResult> {
+export async function checkPack(check: Check, pack: PackSpan): Promise<PackResult> {
   const { files, findings } = check;
   const bad: BadRange[] = [];
   const sum = new PlaceSum();
@@ -110,7 +111,7 @@ export function noteUnreadable({ core, blobs }: Check, place: PlaceRef): void {
 /** The header names the pack. A closed pack has an end record with nothing behind it. */
 async function checkEnds(
   { files, findings }: Check,
-  pack: NamedPack,
+  pack: PackSpan,
   seen: { ended: boolean; count: number; bad: readonly BadRange[] },
 ): Promise<void> {
   const file = packFile(pack.number);
@@ -175,7 +176,7 @@ function stir(value: number): number {
 export async function findNamedPacks(
   check: Check,
   isUsed: (pack: number) => boolean,
-): Promise<NamedPack[]> {
+): Promise<PackSpan[]> {
   const { core, files, snapshot } = check;
   return namedPacks(files, snapshot.tails, async (number) => {
     // The pack was begun before the snapshot, and a frame after the snapshot names it.

@@ -8,7 +8,6 @@ import {
   ALIASES_FILE,
   endOf,
   listPacks,
-  type NamedPack,
   namedPacks,
   packFile,
   packSize,
@@ -16,7 +15,14 @@ import {
 } from './pack-file.ts';
 import { readRecords, walkPack } from './walk-pack.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { type CopiedPack, type Copy, type CopyJob, copyFilled, copySmall } from '../truth/copy.ts';
+import {
+  type CopiedPack,
+  type Copy,
+  type CopyJob,
+  copyFilled,
+  copySmall,
+  type PackSpan,
+} from '../truth/copy.ts';
 
 export const COPY_PACKS: Copy = {
   async ahead(job) {
@@ -79,7 +85,7 @@ async function dropPacks({ from, into, copied }: CopyJob): Promise<void> {
 }
 
 /** Lists every pack that counts in the store. Does not look up the lengths of closed packs that the copy has. */
-async function listSpans({ from, tails, copied }: CopyJob): Promise<NamedPack[]> {
+async function listSpans({ from, tails, copied }: CopyJob): Promise<PackSpan[]> {
   const spans = await namedPacks(from, tails, async (number) => {
     const have = copied.packs.get(number);
     return have?.closed ? have.length : closedLength(from, number);

@@ -16,6 +16,7 @@ import {
 import { CRC_BYTES, isSealed, toBuffer } from '../../../format/bytes.ts';
 import { OPEN_FILE_HEADER_BYTES, decodeFileHeader } from '../../../format/file-header.ts';
 import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
+import type { PackSpan } from '../truth/copy.ts';
 import type { Tails } from '../truth/state.ts';
 
 export const PACKS_FOLDER = 'blobs';
@@ -42,13 +43,6 @@ export async function listPacks(files: StoreFiles): Promise<number[]> {
   return names.flatMap((name) => packNumber(`${PACKS_FOLDER}/${name}`) ?? []).sort((a, b) => a - b);
 }
 
-/** A pack that counts, and the length up to which it counts. */
-export interface NamedPack {
-  readonly number: number;
-  readonly length: number;
-  readonly closed: boolean;
-}
-
 /**
  * The packs that count by `tails`. Packs from `nextPack` on were begun after the last frame. `closedLength` is asked for
  * the end of a pack without a tail. It answers undefined for a bulk pack that an unfinished put left, or is writing to.
@@ -57,8 +51,8 @@ export async function namedPacks(
   files: StoreFiles,
   tails: Tails,
   closedLength: (number: number) => Promise<number | undefined>,
-): Promise<NamedPack[]> {
-  const named: NamedPack[] = [];
+): Promise<PackSpan[]> {
+  const named: PackSpan[] = [];
   for (const number of await listPacks(files)) {
     if (number >= tails.nextPack) continue;
     const open = tails.packs.find((pack) => pack.number === number);
