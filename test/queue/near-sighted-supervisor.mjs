@@ -12,7 +12,7 @@ database.exclusively(() => readLock(folder, consumers[0]));
 for (const consumer of consumers) {
   const subscription = database.subscription(consumer);
   const known = database.known(consumer);
-  const seen = await findPending(database, compileStored(subscription), known, 1000);
+  const seen = await findPending(database, compileStored(subscription), known, { reach: 1000 });
   const env = { THREAD_DIR: path, THREAD_CONSUMER: consumer };
   const run = { command: subscription.handler_cmd, folder: path, env };
   if (seen.first !== undefined) await runHandler(run, () => undefined);

@@ -45,11 +45,12 @@ interface Look {
  */
 export async function dispatch(queue: DispatchedQueue): Promise<DispatchReport> {
   const { database, log } = queue;
-  // This comes before the look: a process that pushes from now on asks for the next dispatch.
+  // This comes before the look: a process that pushes after it asks for the next dispatch.
   forgetAsked(queue.folder);
+  const newest = database.newestId();
   const looks: Look[] = [];
   for (const subscription of database.subscriptions()) {
-    const seen = await look(database, subscription);
+    const seen = await look(database, subscription, newest);
     if (seen.bookmark !== undefined) await setImmediate();
     looks.push(seen);
   }
@@ -72,11 +73,16 @@ function nameOf({ subscription }: Look): string {
 }
 
 /** A consumer that cannot be served does not stop the others. */
-async function look(database: QueueDatabase, subscription: Subscription): Promise<Look> {
+async function look(
+  database: QueueDatabase,
+  subscription: Subscription,
+  newest: number,
+): Promise<Look> {
   try {
     const filter = compileStored(subscription);
     const known = database.known(subscription.consumer_id);
-    const { first, isWhole, bookmark } = await findPending(database, filter, known, REACH);
+    const seen = await findPending(database, filter, known, { reach: REACH, newest });
+    const { first, isWhole, bookmark } = seen;
     const found = first !== undefined ? 'due' : isWhole ? 'nothing' : 'far';
     return { subscription, found, ...(bookmark !== undefined && { bookmark }) };
   } catch (error) {

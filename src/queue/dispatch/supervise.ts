@@ -132,7 +132,7 @@ async function goesOn(
     if (subscription === undefined) return database.exclusively(letGo);
     const filter = compileStored(subscription);
     const known = database.known(consumer);
-    const seen = await findPending(database, filter, known, REACH);
+    const seen = await findPending(database, filter, known, { reach: REACH });
     const answer = database.exclusively(() => {
       if (seen.bookmark !== undefined) database.setBookmark(subscription, seen.bookmark);
       if (!seen.isWhole) return undefined;

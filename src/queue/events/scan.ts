@@ -10,11 +10,8 @@ import type { QueueEvent, QueueFollowOptions } from './queue.ts';
 
 /** Looking at this many small events takes about 10 ms. */
 const STRETCH = 20_000;
-/** An event may have 8 MiB, so a scan of a database that answers at once begins with few of them. */
-const STRETCH_FIRST = 8;
-/** A scan begins with more events when even the worst of them take no more steps. These take about 50 ms. */
-const STEPS_FIRST = 16_000_000;
-const STRETCH_MS = 10;
+/** An event may have 8 MiB, so a stretch has fewer events if a filter could take more steps. These take about 50 ms. */
+export const STRETCH_STEPS = 64_000_000;
 /** Short stretches share a round until they took this long. With a round each, 100 filters took 17 ms more. */
 const ROUND_MS = 2;
 /** A bookmark costs a write. Below this number of events, looking again is cheaper. */
@@ -44,8 +41,11 @@ export interface EventReader<F> {
   countMatches(range: IdRange, filter: F | undefined, limit: number): Soon<number>;
   /** The first event that matches, if any. */
   firstMatch(range: IdRange, filter: F | undefined): Soon<number | undefined>;
-  /** The most steps that a filter takes for one event. Absent: nobody knows. */
-  stepsOf?(filter: F): number;
+  /**
+   * The last event of the range up to which a filter takes at most `steps`, or the first event if it alone may take
+   * more. Absent: the database looks for itself, and this process goes on meanwhile.
+   */
+  within?(range: IdRange, filter: F, steps: number): number;
 }
 
 /** No event after `from_id` up to `to_id` matches the filter of the consumer. */
@@ -74,9 +74,8 @@ export async function readMatches<F>(
 ): Promise<QueueEvent[]> {
   const found: QueueEvent[] = [];
   let bytes = 0;
-  const newest = reader.newestId();
-  const ids = { after, through: await newest };
-  for await (const range of stretches(ids, lengthsOf(reader, filter, newest))) {
+  const ids = { after, through: await reader.newestId() };
+  for await (const range of stretches(reader, filter, ids)) {
     const matches = reader.matches(range, filter, limit - found.length, maxBytes - bytes);
     // Events of a synchronous database are read at once: nothing else may be done with such a database before that.
     for (const event of matches instanceof Promise ? await matches : matches) {
@@ -95,9 +94,8 @@ export async function countMatches<F>(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<number> {
   let count = 0;
-  const newest = reader.newestId();
-  const ids = { after, through: await newest };
-  for await (const range of stretches(ids, lengthsOf(reader, filter, newest))) {
+  const ids = { after, through: await reader.newestId() };
+  for await (const range of stretches(reader, filter, ids)) {
     count += await reader.countMatches(range, filter, limit - count);
     if (count >= limit) break;
   }
@@ -120,22 +118,28 @@ export interface Known {
   readonly bookmark: Bookmark | undefined;
 }
 
-/** Finds the first event that a consumer has to handle, within the next `reach` events. */
+interface Look {
+  /** The number of events to look at. */
+  readonly reach: number;
+  /** The newest event, for a caller that looks for many consumers and has asked once. */
+  readonly newest?: number;
+}
+
+/** Finds the first event that a consumer has to handle, within reach. */
 export async function findPending<F>(
   reader: EventReader<F>,
   filter: F | undefined,
   { acked, bookmark }: Known,
-  reach: number,
+  { reach, newest: known }: Look,
 ): Promise<Pending> {
   const start = startFor(acked, bookmark);
-  const asked = reader.newestId();
-  const newest = await asked;
+  const newest = known ?? (await reader.newestId());
   // Without a filter the next event is the one, and finding it costs no scan.
   const end = filter === undefined ? newest : Math.min(newest, start + reach);
   let clearTo = start;
   let first: number | undefined;
   const ids = { after: start, through: end };
-  for await (const range of stretches(ids, lengthsOf(reader, filter, asked))) {
+  for await (const range of stretches(reader, filter, ids)) {
     first = await reader.firstMatch(range, filter);
     clearTo = first === undefined ? range.through : first - 1;
     if (first !== undefined) break;
@@ -145,38 +149,22 @@ export async function findPending<F>(
   return { first, clearTo, isWhole, bookmark: { from_id: acked, to_id: clearTo } };
 }
 
-/** The number of events in the first stretch of a scan, and whether the next ones follow the time that it took. */
-interface Lengths {
-  readonly first: number;
-  readonly adapts: boolean;
-}
-
-function lengthsOf<F>(
+async function* stretches<F>(
   reader: EventReader<F>,
   filter: F | undefined,
-  newest: Soon<number>,
-): Lengths {
-  if (filter === undefined) return { first: Infinity, adapts: false };
-  // A database that is asked looks for itself, and this process goes on meanwhile.
-  if (newest instanceof Promise) return { first: STRETCH, adapts: false };
-  const cheap = Math.floor(STEPS_FIRST / (reader.stepsOf?.(filter) ?? Infinity));
-  return { first: Math.min(STRETCH, Math.max(STRETCH_FIRST, cheap)), adapts: true };
-}
-
-/** A stretch is longer than the one before if that took little time, and shorter if it took much. */
-async function* stretches(range: IdRange, { first, adapts }: Lengths): AsyncIterable<IdRange> {
-  let length = first;
-  for (let from = range.after; from < range.through;) {
-    if (from > range.after && usedMs >= ROUND_MS) await nextTurn();
-    const through = Math.min(range.through, from + length);
+  range: IdRange,
+): AsyncIterable<IdRange> {
+  const length = filter === undefined ? Infinity : STRETCH;
+  for (let after = range.after; after < range.through;) {
+    if (after > range.after && usedMs >= ROUND_MS) await nextTurn();
     const beganMs = performance.now();
-    yield { after: from, through };
-    from = through;
-    const tookMs = performance.now() - beganMs;
-    usedMs += tookMs;
-    if (!adapts) continue;
-    length =
-      tookMs > STRETCH_MS ? Math.max(1, Math.floor(length / 4)) : Math.min(STRETCH, 2 * length);
+    let through = Math.min(range.through, after + length);
+    if (filter !== undefined && reader.within !== undefined) {
+      through = reader.within({ after, through }, filter, STRETCH_STEPS);
+    }
+    yield { after, through };
+    after = through;
+    usedMs += performance.now() - beganMs;
   }
 }
 

@@ -209,6 +209,9 @@ class FilterParser {
       args.push(this.#argument(known.optional));
     }
     if (token.text === 'json_extract') assertJsonArgs(token, args);
+    if (token.text === 'instr' && args[1] !== undefined && readsContent(args[1])) {
+      throw refuse(token.at, 'instr cannot look for a content, which may be too long');
+    }
     this.#expectSymbol(')');
     this.#depth -= 1;
     return { kind: 'call', name: token.text, args };
@@ -287,6 +290,11 @@ function assertJsonArgs({ at }: Token, [from, path]: readonly Operand[]): void {
   if (!JSON_PATH.test(text)) {
     throw refuse(at, `json_extract takes a path such as '$.kind' or '$.items[0].name'`);
   }
+}
+
+function readsContent(operand: Operand): boolean {
+  if (operand.kind === 'call') return operand.args.some(readsContent);
+  return operand.kind === 'column' && operand.name === 'content';
 }
 
 function sameType(left: Operand, right: Operand, at: number): Operand {

@@ -211,7 +211,7 @@ async function giveTries(given: {
   for (const row of rows) {
     if (row.handler_cmd === null) continue;
     const filter = row.filter === null ? undefined : parseFilter(row.filter);
-    const { first } = await findPending(events, filter, knownOf(row), Infinity);
+    const { first } = await findPending(events, filter, knownOf(row), { reach: Infinity });
     if (first === undefined) continue;
     const reason = row.leased ? 'lock held' : 'left to the workers: quipu queue work';
     found.push({ consumer: row.consumer_id, reason });

@@ -22,6 +22,11 @@ const NEWEST_ID = `max((SELECT coalesce(max(id), 0) FROM events),
 const TABLE_END = `SELECT ${NEWEST_ID} AS newest,
   (SELECT sum IS NULL FROM events ORDER BY id DESC LIMIT 1) AS unsealed`;
 
+/** The bytes of an event without its content. */
+const SMALL_BYTES_MAX = SOURCE_BYTES_MAX + 128;
+/** The pages of this many small events fit into the cache of SQLite, where looking at them finds them again. */
+const MEASURED_EVENTS = 2048;
+
 interface TableEnd {
   readonly newest: number;
   /** 1 when another program inserted the last event, which has no checksum then. */
@@ -34,6 +39,7 @@ export class EventTable implements EventReader<CompiledFilter> {
   readonly #inserter: EventInserter;
   readonly #columns: string;
   readonly #statements = new Map<string, Statement>();
+  #last: { readonly sql: string; readonly statement: Statement } | undefined;
   /** The last event that this connection inserted. */
   #newest: number | undefined;
 
@@ -237,12 +243,27 @@ export class EventTable implements EventReader<CompiledFilter> {
     return first?.id;
   }
 
-  stepsOf({ weight }: CompiledFilter): number {
-    return weight * SOURCE_BYTES_MAX;
+  within({ after, through }: IdRange, filter: CompiledFilter, steps: number): number {
+    const maxBytes = steps / filter.weight;
+    let count = Math.min(through - after, Math.floor(maxBytes / SMALL_BYTES_MAX));
+    if (filter.readsContent) {
+      count = Math.min(count, MEASURED_EVENTS);
+      const bytesOf = (events: number): number =>
+        events * SMALL_BYTES_MAX + this.#contentBytes({ after, through: after + events });
+      while (count > 1 && bytesOf(count) > maxBytes) count = Math.floor(count / 2);
+    }
+    return after + Math.max(1, count);
+  }
+
+  /** Contents are measured without being read. */
+  #contentBytes({ after, through }: IdRange): number {
+    const sql = 'SELECT total(octet_length(content)) FROM events WHERE id > ? AND id <= ?';
+    return this.number(sql, after, through);
   }
 
   close(): void {
     this.#statements.clear();
+    this.#last = undefined;
     this.#database.close();
   }
 
@@ -251,12 +272,17 @@ export class EventTable implements EventReader<CompiledFilter> {
     return firstColumn(statement.get(...values)) as number;
   }
 
-  /** Statements of this class are kept. Statements with a filter are not: there are as many as there are filters. */
+  /**
+   * Statements of this class are kept. Of those with a filter only the last one is, for the next stretch of a scan: there
+   * are as many as there are filters.
+   */
   protected prepare(sql: string, keep = true): Statement {
-    const known = this.#statements.get(sql);
+    const known =
+      this.#statements.get(sql) ?? (this.#last?.sql === sql ? this.#last.statement : undefined);
     if (known !== undefined && !known.busy) return known;
     const statement = this.#database.prepare(sql);
     if (keep) this.#statements.set(sql, statement);
+    else this.#last = { sql, statement };
     return statement;
   }
 }

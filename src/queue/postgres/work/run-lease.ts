@@ -120,7 +120,7 @@ async function hasMore(
 ): Promise<boolean> {
   const events = new EventTable(database, queue);
   const filter = after.filter === null ? undefined : parseFilter(after.filter);
-  const { first } = await findPending(events, filter, knownOf(after), Infinity);
+  const { first } = await findPending(events, filter, knownOf(after), { reach: Infinity });
   if (first === undefined || after.last_acked_id !== before.last_acked_id) {
     return first !== undefined;
   }

@@ -123,7 +123,7 @@ export class Worker {
     const { database, leases } = this.#setup;
     const events = new EventTable(database, row.queue);
     const filter = row.filter === null ? undefined : parseFilter(row.filter);
-    const found = await findPending(events, filter, knownOf(row), REACH);
+    const found = await findPending(events, filter, knownOf(row), { reach: REACH });
     if (found.bookmark !== undefined) {
       await new ConsumerTable(database, row.queue).setBookmark(row, found.bookmark);
     }

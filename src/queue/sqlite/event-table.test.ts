@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { countMatches, STRETCH_STEPS, type EventReader, type IdRange } from '../events/scan.ts';
+import type { CompiledFilter } from '../filter/compile-filter.ts';
+import { EventTable } from './event-table.ts';
+import { createDatabase } from './open-database.ts';
+import { compileText } from './queue-database.ts';
+
+const LARGE_BYTES = 1 << 20;
+const LARGE = 12;
+const SMALL = 5000;
+const STRETCH_EVENTS = 20_000;
+/** Each byte of a content may be compared with all of it. */
+const SLOW = `content LIKE '%${'a'.repeat(60)}b'`;
+
+let folder: string;
+let table: EventTable;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quipu-events-'));
+  const path = join(folder, 'events.db');
+  createDatabase(path);
+  table = new EventTable(path);
+});
+
+afterEach(() => {
+  table.close();
+  rmSync(folder, { recursive: true });
+});
+
+function push(count: number, source: string, content: string): void {
+  const event = { source, type: 'message' as const, subtype: null, content };
+  table.insert(Array<typeof event>(count).fill(event), '2026-01-01T00:00:00.000Z');
+}
+
+/** The stretches of a scan for a filter that matches nothing. */
+async function scan(
+  text: string,
+  within: EventReader<CompiledFilter>['within'] = (range, filter, steps) =>
+    table.within(range, filter, steps),
+): Promise<IdRange[]> {
+  const stretches: IdRange[] = [];
+  const reader: EventReader<CompiledFilter> = {
+    newestId: () => table.newestId(),
+    countMatches(range) {
+      stretches.push(range);
+      return 0;
+    },
+    matches: () => [],
+    firstMatch: () => undefined,
+    within,
+  };
+  await countMatches(reader, compileText(text), { after: 0, limit: 1 });
+  return stretches;
+}
+
+/** The most bytes in one of the stretches that have more than one event. */
+function mostBytes(stretches: readonly IdRange[], column: 'source' | 'content'): number {
+  const sizes = stretches
+    .filter(({ after, through }) => through - after > 1)
+    .map((range) =>
+      table.rows(range, STRETCH_EVENTS).reduce((sum, row) => sum + row[column].length, 0),
+    );
+  return Math.max(0, ...sizes);
+}
+
+describe('a scan', () => {
+  it('looks at few large contents at a time, also after many small ones', async () => {
+    push(SMALL, 'self', 'x');
+    push(LARGE, 'self', 'x'.repeat(LARGE_BYTES));
+    const stretches = await scan(SLOW);
+    expect(stretches.at(-1)?.through).toBe(SMALL + LARGE);
+    expect(mostBytes(stretches, 'content') * 60).toBeLessThan(STRETCH_STEPS);
+    // One large content alone may take more than all steps.
+    expect(stretches.filter(({ after }) => after >= SMALL)).toHaveLength(LARGE);
+    expect(stretches.length).toBeLessThan(LARGE + SMALL / 100);
+    const twin = await scan(SLOW, ({ through }) => through);
+    expect(mostBytes(twin, 'content') * 60).toBeGreaterThan(STRETCH_STEPS);
+  });
+
+  it('looks at several large contents at a time when the filter is fast', async () => {
+    push(LARGE, 'self', 'x'.repeat(LARGE_BYTES));
+    const stretches = await scan("content LIKE '%word%'");
+    expect(stretches.length).toBeLessThan(LARGE / 2);
+    expect(mostBytes(stretches, 'content') * 8).toBeLessThan(STRETCH_STEPS);
+  });
+
+  it('looks at fewer events at a time when the patterns are long', async () => {
+    push(SMALL, 's'.repeat(1024), 'x');
+    const slow = `source LIKE '%${'a'.repeat(200)}b'`;
+    const stretches = await scan(slow);
+    expect(stretches.at(-1)?.through).toBe(SMALL);
+    expect(mostBytes(stretches, 'source') * 200).toBeLessThan(STRETCH_STEPS);
+    const twin = await scan(slow, ({ through }) => through);
+    expect(mostBytes(twin, 'source') * 200).toBeGreaterThan(STRETCH_STEPS);
+  });
+
+  it('takes all events at once when no source can take long', async () => {
+    push(SMALL, 's'.repeat(1024), 'x');
+    expect(await scan("source = 'nobody' OR type = 'x'")).toHaveLength(1);
+  });
+});
