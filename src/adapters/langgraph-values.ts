@@ -5,15 +5,10 @@ import { hashBytes } from '../base/hash.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
+import { VALUE } from './langgraph-records.ts';
+import type { Change, Piece, Value } from './langgraph-records.ts';
 
 // The values of channels as pieces, and back.
-
-/** A value: `=` and its JSON, or its serialisation, a colon and the hash of its blob. */
-export type Piece = string;
-/** A list is kept by its elements. */
-export type Value = Piece | readonly Piece[];
-
-export const VALUE = 'langgraph.value';
 
 const CACHE_BYTES = 33_554_432;
 /** JSON of at most this many bytes stands in the record itself; longer values are blobs of their own. */
@@ -24,16 +19,14 @@ const MARKS_MAX = 10_000;
 
 /** The new blobs of a record, by their pieces. */
 export type Fresh = Map<Piece, NewTurn>;
-/** All that the serialisation of an element can depend on, in order. Undefined if that cannot be told. */
-type Marks = readonly unknown[] | undefined;
 
 export class Values {
   readonly #store: Store;
   readonly #saver: { readonly serde: SerializerProtocol };
   readonly #texts = new LruCache<Piece, string>(CACHE_BYTES, ({ length }) => length + 1);
-  /** The texts of whole groups, by list. A list that grew has those of the list before. */
-  readonly #groups = new LruCache<readonly Piece[], readonly string[]>(CACHE_BYTES, lengthOf);
-  readonly #marks = new LruCache<readonly Piece[], readonly Marks[]>(CACHE_BYTES, sizeOf);
+  readonly #marks = new LruCache<Piece, readonly unknown[]>(CACHE_BYTES, sizeOf);
+  /** The texts of whole groups, by the array of pieces. A list that grew has those of the list before. */
+  readonly #groups = new LruCache<readonly Piece[], readonly string[]>(CACHE_BYTES, sizeOf);
 
   constructor(store: Store, saver: { readonly serde: SerializerProtocol }) {
     this.#store = store;
@@ -58,42 +51,46 @@ export class Values {
     return piece;
   }
 
-  /** A list is kept by its elements. An element that is in the list before has its piece already. */
-  async keepAll(value: unknown, fresh: Fresh, before?: Value): Promise<Value> {
-    if (!Array.isArray(value)) return this.keep(value, fresh);
-    const old = typeof before === 'object' ? before : [];
-    const known = this.#marks.get(old) ?? [];
-    const marks = Array.from(value, marksOf);
-    const pieces: Piece[] = [];
-    for (const [at, mark] of marks.entries()) {
-      // Counted from the start, and from the end.
-      const places = [at, at + old.length - value.length];
-      const piece = old[places.find((place) => isSame(known[place], mark)) ?? -1];
-      pieces.push(piece ?? (await this.keep(value[at], fresh)));
+  /** Returns what leads from the value before to this one. */
+  async change(value: unknown, fresh: Fresh, before?: Value): Promise<Change> {
+    if (!Array.isArray(value)) {
+      const piece = await this.keep(value, fresh);
+      // The turns before have it.
+      if (piece === before) fresh.delete(piece);
+      return piece;
     }
-    this.#marks.delete(old);
-    this.#marks.set(pieces, marks);
-    this.#moveGroups(old, pieces);
-    return pieces;
+    // A copy: the caller may go on with the list while an element is stored.
+    const items: unknown[] = Array.from<unknown>(value);
+    const old = typeof before === 'object' ? before.pieces.slice(0, before.length) : [];
+    const shorter = Math.min(old.length, items.length);
+    let keep = 0;
+    while (keep < shorter && (await this.#isKept(items[keep], old[keep]))) keep += 1;
+    let tail = 0;
+    while (tail < shorter - keep && (await this.#isKept(items.at(-1 - tail), old.at(-1 - tail))))
+      tail += 1;
+    const added: Piece[] = [];
+    for (const item of items.slice(keep, items.length - tail))
+      added.push(await this.#keepItem(item, fresh));
+    return [keep, tail, ...added];
   }
 
   async load(value: Value): Promise<unknown> {
     const { serde } = this.#saver;
     if (typeof value === 'object') {
-      const known = this.#groups.get(value) ?? [];
+      const known = this.#groups.get(value.pieces) ?? [];
       const texts: string[] = [];
       const items: unknown[] = [];
       for (let at = 0; at < value.length; at += GROUP) {
-        const group = value.slice(at, at + GROUP);
-        const text = known[at / GROUP] ?? this.#textOfAll(group);
-        if (text !== undefined && group.length === GROUP && texts.length === at / GROUP)
-          texts.push(text);
+        const group = value.pieces.slice(at, Math.min(at + GROUP, value.length));
+        const isWhole = group.length === GROUP && texts.length === at / GROUP;
+        const text = (isWhole ? known[texts.length] : undefined) ?? this.#textOfAll(group);
+        if (isWhole && text !== undefined) texts.push(text);
         const loaded: unknown = await (text === undefined
           ? Promise.all(group.map((piece) => this.load(piece)))
           : serde.loadsTyped('json', text));
         items.push(...(loaded as unknown[]));
       }
-      if (texts.length > known.length) this.#groups.set(value, texts);
+      if (texts.length > known.length) this.#groups.set(value.pieces, texts);
       return items;
     }
     const text = this.#textOf(value);
@@ -108,6 +105,22 @@ export class Values {
     return serde.loadsTyped(type, bytes.slice());
   }
 
+  async #isKept(item: unknown, piece: Piece = ''): Promise<boolean> {
+    const known = this.#marks.get(piece);
+    const marks: unknown[] = [];
+    const isSame = known !== undefined && addMarks(marks, item) && known.length === marks.length;
+    if (isSame && known.every((mark, at) => Object.is(mark, marks[at]))) return true;
+    return (await this.#keepItem(item)) === piece;
+  }
+
+  async #keepItem(item: unknown, fresh: Fresh = new Map()): Promise<Piece> {
+    const marks: unknown[] = [];
+    const isTold = addMarks(marks, item);
+    const piece = await this.keep(item, fresh);
+    if (isTold) this.#marks.set(piece, marks);
+    return piece;
+  }
+
   #textOf(piece: Piece): string | undefined {
     return piece.startsWith('=') ? piece.slice(1) : this.#texts.get(piece);
   }
@@ -117,14 +130,6 @@ export class Values {
     const texts = group.map((piece) => this.#textOf(piece));
     return texts.includes(undefined) ? undefined : `[${texts.join(',')}]`;
   }
-
-  #moveGroups(from: readonly Piece[], to: readonly Piece[]): void {
-    const texts = this.#groups.get(from);
-    if (texts === undefined) return;
-    const changed = from.findIndex((piece, at) => piece !== to[at]);
-    this.#groups.delete(from);
-    this.#groups.set(to, changed === -1 ? texts : texts.slice(0, Math.floor(changed / GROUP)));
-  }
 }
 
 function toUtf8({ buffer, byteOffset, length }: Uint8Array): string {
@@ -132,41 +137,22 @@ function toUtf8({ buffer, byteOffset, length }: Uint8Array): string {
 }
 
 /** What these make is serialised by its own fields alone. Other classes may have private ones. */
-const PLAIN = new Set<unknown>([null, Object.prototype, Array.prototype, Date.prototype]);
+const PLAIN = new Set<unknown>([null, Object.prototype, Array.prototype]);
 for (const made of Object.values(messages)) if ('prototype' in made) PLAIN.add(made.prototype);
 
-function marksOf(value: unknown): Marks {
-  const marks: unknown[] = [];
-  return addMarks(value, marks) ? marks : undefined;
-}
-
-/** Returns false if marks cannot tell, or if there are too many: an object may contain itself. */
-function addMarks(value: unknown, marks: unknown[]): boolean {
-  if (typeof value === 'function' || marks.length > MARKS_MAX) return false;
-  if (typeof value !== 'object' || value === null) return marks.push(value) > 0;
+/** Adds what a value consists of. False if that does not tell its serialisation, or is too much: it may be a circle. */
+function addMarks(marks: unknown[], value: unknown): boolean {
+  if (typeof value !== 'object' || value === null)
+    return marks.push(value) > 0 && typeof value !== 'function';
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (!PLAIN.has(prototype)) return false;
-  const keys = Array.isArray(value) ? undefined : Object.keys(value);
-  marks.push(prototype, (keys ?? (value as unknown[])).length);
-  if (prototype === Date.prototype) marks.push(Number(value));
-  if (keys === undefined) return (value as unknown[]).every((item) => addMarks(item, marks));
-  return keys.every(
-    (key) => marks.push(key) > 0 && addMarks((value as Record<string, unknown>)[key], marks),
-  );
+  if (!PLAIN.has(prototype) || marks.length > MARKS_MAX) return false;
+  const fields = value as Record<string, unknown>;
+  const keys = Object.keys(fields);
+  marks.push(prototype, keys.length, fields['length']);
+  return keys.every((key) => marks.push(key) > 0 && addMarks(marks, fields[key]));
 }
 
-function isSame(a: Marks, b: Marks): boolean {
-  if (a === undefined || b === undefined || a.length !== b.length) return false;
-  return a.every((mark, at) => Object.is(mark, b[at]));
-}
-
-function lengthOf(texts: readonly string[]): number {
-  return texts.reduce((sum, { length }) => sum + length, 1);
-}
-
-function sizeOf(list: readonly Marks[]): number {
-  let size = 1;
-  for (const marks of list)
-    for (const mark of marks ?? []) size += typeof mark === 'string' ? mark.length + 8 : 8;
-  return size;
+function sizeOf(list: readonly unknown[]): number {
+  const sizes = list.map((item) => (typeof item === 'string' ? item.length + 8 : 8));
+  return sizes.reduce((sum, size) => sum + size, 1);
 }

@@ -20,15 +20,22 @@ import { invalid, notFound } from '../base/errors.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Store } from '../store/store.ts';
-import { BATCH_TURNS, contextsUnder, joinName, splitName, withRetries } from './shared.ts';
-import { CHECKPOINT, Thread, WRITES, changesOf } from './langgraph-thread.ts';
-import type { CheckpointRecord, WritesRecord } from './langgraph-thread.ts';
+import { contextsUnder, joinName, withRetries } from './shared.ts';
+import { CHECKPOINT, WRITES } from './langgraph-records.ts';
+import type { Change, CheckpointRecord, WritesRecord } from './langgraph-records.ts';
+import { Thread } from './langgraph-thread.ts';
 import { Values } from './langgraph-values.ts';
-import type { Fresh, Value } from './langgraph-values.ts';
+import type { Fresh } from './langgraph-values.ts';
 
 export { QuipuStore } from './langgraph-store.ts';
 
 const THREADS_MAX = 256;
+
+interface Wanted {
+  readonly thread_id?: string;
+  readonly checkpoint_ns?: string;
+  readonly checkpoint_id?: string;
+}
 
 /** Keeps the checkpoints of LangGraph in a store: each one is a turn, and each branch a context. */
 export class QuipuSaver extends BaseCheckpointSaver {
@@ -36,7 +43,7 @@ export class QuipuSaver extends BaseCheckpointSaver {
   readonly #prefix: string;
   readonly #values: Values;
   readonly #threads = new LruCache<string, Thread>(THREADS_MAX, () => 1);
-  readonly #writers = new OneAtATime<string>();
+  readonly #writers = new OneAtATime<Thread>();
 
   /** `prefix` begins the names of the contexts, by default 'langgraph'. */
   constructor(store: Store, options: { prefix?: string; serde?: SerializerProtocol } = {}) {
@@ -48,7 +55,7 @@ export class QuipuSaver extends BaseCheckpointSaver {
 
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     if (config.configurable?.['thread_id'] === undefined) return undefined;
-    const thread = this.#thread(threadOf(config), namespaceOf(config));
+    const thread = this.#threadOf(config);
     await thread.refresh();
     const id = getCheckpointId(config) || thread.latest;
     if (id === undefined) return undefined;
@@ -89,54 +96,47 @@ export class QuipuSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
-    const thread = this.#thread(threadOf(config), namespaceOf(config));
+    const thread = this.#threadOf(config);
     const parent = getCheckpointId(config) || undefined;
     const attempt = async (): Promise<void> => {
       if (parent !== undefined && !thread.saved.has(parent)) await thread.refresh();
       const base = parent === undefined ? undefined : thread.saved.get(parent);
-      const before = base && thread.stateOf(base);
       const fresh: Fresh = new Map();
-      const state = new Map<string, Value>();
+      const known = [...(base?.state?.keys() ?? [])];
+      const gone = known.filter((channel) => !Object.hasOwn(values, channel));
+      const changes: [string, Change | null][] = gone.map((channel) => [channel, null]);
       for (const [channel, value] of Object.entries(values)) {
-        const old = before?.get(channel);
-        const isNew = old === undefined && parent !== undefined;
+        const old = base?.state?.get(channel);
         // A version that did not change says that the value did not. The first checkpoint leaves such channels out.
-        if (Object.hasOwn(newVersions, channel) || isNew)
-          state.set(channel, await this.#values.keepAll(value, fresh, old));
-        else if (old !== undefined) state.set(channel, old);
+        const isSame = !Object.hasOwn(newVersions, channel);
+        if (isSame && (old !== undefined || parent === undefined)) continue;
+        const change = await this.#values.change(value, fresh, old);
+        if (change !== old) changes.push([channel, change]);
       }
       const record: CheckpointRecord = {
         id: checkpoint.id,
         ...(parent !== undefined && { parent }),
-        full: before === undefined,
+        full: base?.state === undefined,
         checkpoint: await this.#values.keep(checkpoint, fresh, Infinity),
         metadata: await this.#values.keep(metadata, fresh, Infinity),
-        values: changesOf(before ?? new Map(), state),
+        values: changes,
       };
-      const used = new Set<unknown>([record.checkpoint, record.metadata, record.values].flat(3));
-      const turns = [...fresh].filter(([piece]) => used.has(piece)).map(([, turn]) => turn);
-      turns.push({ type: CHECKPOINT, payload: record });
-      for (let at = 0; at < turns.length; at += BATCH_TURNS) {
-        const branch = await thread.branchAt(base);
-        await thread.append(branch, turns.slice(at, at + BATCH_TURNS), state);
-      }
+      const turns = [...fresh.values(), { type: CHECKPOINT, payload: record }];
+      await thread.append(await thread.branchAt(base), turns);
     };
-    await this.#writers.run(joinName(...thread.parts), () =>
-      withRetries(attempt, () => thread.refresh()),
-    );
+    await this.#writers.run(thread, () => withRetries(attempt, () => thread.refresh()));
     return configOf(thread, checkpoint.id);
   }
 
   async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
-    const thread = this.#thread(threadOf(config), namespaceOf(config));
+    const thread = this.#threadOf(config);
     const checkpoint = getCheckpointId(config);
     if (checkpoint === '') throw invalid('configurable.checkpoint_id', 'is missing');
     const fresh: Fresh = new Map();
     const kept: WritesRecord['writes'][number][] = [];
-    for (const [index, [channel, given]] of writes.entries()) {
-      const value = await this.#values.keepAll(given, fresh);
+    for (const [index, [channel, value]] of writes.entries()) {
       const known = Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined;
-      kept.push([known ?? index, channel, typeof value === 'string' ? value : [0, 0, ...value]]);
+      kept.push([known ?? index, channel, await this.#values.change(value, fresh)]);
     }
     const record: WritesRecord = { checkpoint, task: taskId, writes: kept };
     const turns = [...fresh.values(), { type: WRITES, payload: record }];
@@ -153,11 +153,15 @@ export class QuipuSaver extends BaseCheckpointSaver {
     }
   }
 
-  #thread(id: string, namespace: string): Thread {
-    const name = joinName(this.#prefix, id, namespace);
-    const known = this.#threads.get(name);
-    if (known !== undefined) return known;
-    const thread = new Thread(this.#store, [this.#prefix, id, namespace], this.#values);
+  #threadOf({ configurable }: RunnableConfig): Thread {
+    const { thread_id: id = '', checkpoint_ns: namespace = '' } = (configurable ?? {}) as Wanted;
+    const isGiven = typeof id === 'string' && id !== '';
+    if (isGiven) return this.#thread(joinName(this.#prefix, id, namespace));
+    throw invalid('configurable.thread_id', 'is missing: pass { configurable: { thread_id } }');
+  }
+
+  #thread(name: string): Thread {
+    const thread = this.#threads.get(name) ?? new Thread(this.#store, name, this.#values);
     this.#threads.set(name, thread);
     return thread;
   }
@@ -166,25 +170,20 @@ export class QuipuSaver extends BaseCheckpointSaver {
   async #threadsOf(id: string | undefined): Promise<Thread[]> {
     const parts = id === undefined ? [this.#prefix] : [this.#prefix, id];
     const found = await contextsUnder(this.#store, ...parts);
-    const names = new Set(found.map(({ name }) => name.slice(0, name.lastIndexOf('/'))));
-    return [...names].map((name) => {
-      const [thread = '', namespace = ''] = splitName(name).slice(-2);
-      return this.#thread(thread, namespace);
-    });
+    const names = found.map(({ name }) => name.slice(0, name.lastIndexOf('/')));
+    return [...new Set(names)].map((name) => this.#thread(name));
   }
 
   async #toTuple(thread: Thread, id: string): Promise<CheckpointTuple> {
     const saved = thread.saved.get(id);
-    const state = saved && thread.stateOf(saved);
-    if (saved?.record === undefined || state === undefined)
+    if (saved?.record === undefined || saved.state === undefined)
       throw notFound('checkpoint', id, `checkpoint ${id} builds on one that was erased`);
     const { parent, metadata } = saved.record;
     const entries: [string, unknown][] = [];
-    for (const [channel, value] of state) entries.push([channel, await this.#values.load(value)]);
-    const checkpoint = {
-      ...((await this.#values.load(saved.record.checkpoint)) as Checkpoint),
-      channel_values: Object.fromEntries(entries),
-    };
+    for (const [channel, value] of saved.state)
+      entries.push([channel, await this.#values.load(value)]);
+    const checkpoint = (await this.#values.load(saved.record.checkpoint)) as Checkpoint;
+    checkpoint.channel_values = Object.fromEntries(entries);
     if (checkpoint.v < 4 && parent !== undefined) {
       // Checkpoints before version 4 had the sends among the writes of their parent.
       const sends = (await this.#writesOf(thread, parent)).filter(([, name]) => name === TASKS);
@@ -208,22 +207,6 @@ export class QuipuSaver extends BaseCheckpointSaver {
       writes.push([task, channel, await this.#values.load(value)]);
     return writes;
   }
-}
-
-interface Wanted {
-  readonly thread_id?: string;
-  readonly checkpoint_ns?: string;
-  readonly checkpoint_id?: string;
-}
-
-function threadOf(config: RunnableConfig): string {
-  const { thread_id: thread } = (config.configurable ?? {}) as { thread_id?: unknown };
-  if (typeof thread === 'string' && thread !== '') return thread;
-  throw invalid('configurable.thread_id', 'is missing: pass { configurable: { thread_id: "…" } }');
-}
-
-function namespaceOf(config: RunnableConfig): string {
-  return (config.configurable as Wanted | undefined)?.checkpoint_ns ?? '';
 }
 
 function configOf(thread: Thread, checkpointId: string): RunnableConfig {
