@@ -1,5 +1,6 @@
 import { join, relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
+import { toBuffer } from '../../../format/bytes.ts';
 import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
 import type { FormatFile } from '../../../format/format-file.ts';
 import { layOut, writeFormat } from '../core/create-files.ts';
@@ -10,6 +11,7 @@ import { makeFolder } from '../disk/folders.ts';
 import { LOCK_FILE } from '../disk/owner-lock.ts';
 import { OWNER_FILE, describeOwner } from '../disk/owner-note.ts';
 import { StoreFiles } from '../disk/store-files.ts';
+import { HEADS_FILE } from '../heads/head-table.ts';
 import { INDEX_FILE } from '../index/store-index.ts';
 import {
   type Checkpoint,
@@ -22,7 +24,7 @@ import {
 import { JOURNAL_FOLDER, SEGMENTS } from '../journal/journal.ts';
 import { REDO_PLACE, type RedoFrame } from '../journal/redo-frame.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
-import { packNumber } from '../packs/pack-file.ts';
+import { packFile, packNumber } from '../packs/pack-file.ts';
 import type { CopiedPack, CopySink, Visible } from '../truth/copy.ts';
 import {
   type BackupNote,
@@ -35,6 +37,8 @@ import {
 } from './backup-note.ts';
 
 // The folder of a backup, from the look at it before anything is touched to the steps that make a new state count.
+
+const END_BYTES = 64;
 
 /** Names left by a run that ended before it had written anything. Such a folder counts as empty. */
 const TRACES = new Set([LOCK_FILE, OWNER_FILE, `${NOTE_FILE}.new`, `${NOTE_FILE}~new`]);
@@ -78,10 +82,14 @@ export async function withBackupFolder<T>(
   return withLock(files, async () => {
     await removeIndex(files);
     const base = note && (await findBase(files, note));
-    const copied = note?.copied ?? [];
+    const erased = await countErased(store);
+    if (base !== undefined) await assertContinues(store, files, base.state);
+    const copied: CopiedPack[] = [];
+    for (const pack of note?.copied ?? []) {
+      if (await isSameEnd(store, files, packFile(pack.number), pack.length)) copied.push(pack);
+    }
     const known = [...(base?.state.packs ?? []), ...copied];
     const packs = new Map(known.map((pack) => [pack.number, pack]));
-    const erased = Math.floor((await store.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
     const copiedErased = copied.length > 0 ? note?.copiedErased : undefined;
     const followed = Math.min(erased, base?.state.erased ?? erased, copiedErased ?? erased);
     return work({ files, format, base, packs, erased, followed });
@@ -222,6 +230,52 @@ async function findBase(files: StoreFiles, note: BackupNote): Promise<BackupFold
   const { next } = note;
   const arrived = next !== undefined && sameTails(next.tails, tails);
   return { state: arrived ? next : known, checkpoint };
+}
+
+/**
+ * A store that was restored from another backup may have gone on differently. Its records must not be mixed with those
+ * of this folder, which may be the only place of what the store has lost.
+ */
+async function assertContinues(
+  store: StoreFiles,
+  files: StoreFiles,
+  { tails, openTurns, erased }: BackupState,
+): Promise<void> {
+  const open = new Set(openTurns);
+  let nextTurn = tails.nextTurn;
+  while (open.has(nextTurn - 1)) nextTurn -= 1;
+  // An erasure changes packs in place.
+  const isErased = Math.max(await countErased(store), await countErased(files)) > erased;
+  for (const [name, length] of fileLengths({ ...tails, nextTurn })) {
+    const size = await store.size(name);
+    const isPack = packNumber(name) !== undefined;
+    // Heads change in place, and a collection removes packs.
+    const mayDiffer = name === HEADS_FILE ? size >= length : isPack && (isErased || size === 0);
+    if (mayDiffer || (await isSameEnd(store, files, name, length))) continue;
+    throw invalid(
+      'backup',
+      `must not go to ${files.root}, whose ${name} has records that this store does not have: the store was restored from another backup since, or one of the two is damaged. Keep that folder, and choose another one`,
+    );
+  }
+}
+
+/** Tells whether two files have the same history: the end of a record has its checksum, and most have a time. */
+async function isSameEnd(
+  store: StoreFiles,
+  files: StoreFiles,
+  name: string,
+  length: number,
+): Promise<boolean> {
+  const from = Math.max(0, length - END_BYTES);
+  const ours = await store.read(name, from, length - from);
+  return (
+    ours.length === length - from &&
+    toBuffer(ours).equals(await files.read(name, from, ours.length))
+  );
+}
+
+async function countErased(files: StoreFiles): Promise<number> {
+  return Math.floor((await files.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
 }
 
 /** The note of a backup of this store. Undefined for a folder that is missing or empty. */
