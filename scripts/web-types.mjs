@@ -27,7 +27,7 @@ export async function webTypes() {
   }
   const schema = {
     type: 'object',
-    properties: answers,
+    properties: sayOnce(answers),
     required: Object.keys(answers),
     additionalProperties: false,
   };
@@ -47,6 +47,37 @@ export async function webTypes() {
     '} as const satisfies Readonly<Record<string, readonly [method: string, path: string]>>;',
     '',
   ].join('\n');
+}
+
+/** Says each shape in one place: where it comes again, the type names that place, whole answers before parts of them. */
+function sayOnce(answers) {
+  const places = new Map();
+  const whole = Object.entries(answers).map(([name, schema]) => [`Answers['${name}']`, schema]);
+  const isShape = ({ properties }) => Object.keys(properties ?? {}).length > 2;
+  const refer = (schema, place) => {
+    const text = JSON.stringify({ ...schema, description: undefined });
+    const known = isShape(schema) ? places.get(text) : undefined;
+    if (known !== undefined && known !== place) {
+      return { tsType: known, ...(schema.description && { description: schema.description }) };
+    }
+    if (isShape(schema)) places.set(text, place);
+    const { properties, items } = schema;
+    const within = Object.entries(properties ?? {}).map(([name, part]) => [
+      name,
+      refer(part, `${place}['${name}']`),
+    ]);
+    return {
+      ...schema,
+      ...(properties && { properties: Object.fromEntries(within) }),
+      ...(items && { items: refer(items, `${place}[number]`) }),
+    };
+  };
+  for (const [place, schema] of whole) {
+    const text = JSON.stringify({ ...schema, description: undefined });
+    if (isShape(schema) && !places.has(text)) places.set(text, place);
+  }
+  const said = whole.map(([place, schema]) => refer(schema, place));
+  return Object.fromEntries(Object.keys(answers).map((name, at) => [name, said[at]]));
 }
 
 /** The code of the page. It quotes the name of each operation that it asks for. */

@@ -28,75 +28,16 @@ meta?: unknown
 /**
  * A movable head on the tree of turns, and what people say about it
  */
-updateContext: {
-id: string
-head: string
-headDepth: number
-base: string
-openTurn: string
-/**
- * 2: a turn is being streamed; 4: it is a fork
- */
-flags: number
-createdAt: number
-updatedAt: number
-/**
- * Any text of 1 to 512 bytes in UTF-8
- */
-name?: string
-title?: string
-kind?: string
-labels: string[]
-meta?: unknown
-}
+updateContext: Answers['getContext']
 /**
  * A movable head on the tree of turns, and what people say about it
  */
-forkTurn: {
-id: string
-head: string
-headDepth: number
-base: string
-openTurn: string
-/**
- * 2: a turn is being streamed; 4: it is a fork
- */
-flags: number
-createdAt: number
-updatedAt: number
-/**
- * Any text of 1 to 512 bytes in UTF-8
- */
-name?: string
-title?: string
-kind?: string
-labels: string[]
-meta?: unknown
-}
+forkTurn: Answers['getContext']
 listTurns: {
 /**
  * Items: A turn; bytes in its payload appear as {"base64": "…"}
  */
-turns: {
-id: string
-context: string
-parent: string
-depth: number
-type: string
-version: number
-encoding: (("bytes" | "msgpack" | "json" | "text" | "cbor" | "protobuf" | "flatbuffers" | "capnp" | "gob") | number)
-payloadHash?: string
-size: number
-createdAt: number
-flags: number
-state: ("sealed" | "open")
-outcome?: ("aborted" | "interrupted")
-patched?: true
-tombstone?: true
-reason?: string
-payload?: unknown
-undecodable?: true
-}[]
+turns: Answers['getTurn'][]
 cursor?: string
 nextDepth?: number
 headDepth: number
@@ -148,22 +89,7 @@ listThreads: {
 /**
  * Items: A chain of steps: `head` is the newest, or the start while there is none
  */
-items: {
-/**
- * The id of a thread
- */
-id: string
-bundle: string
-state: ("active" | "paused" | "completed")
-head: string
-start: string
-updatedAt: number
-name?: string
-prompt?: string
-outcome?: ("completed" | "failed" | "killed")
-returnCode?: number
-summary?: string
-}[]
+items: Answers['getThread'][]
 cursor?: string
 }
 /**
@@ -208,22 +134,7 @@ getThreadContext: {
 /**
  * A chain of steps: `head` is the newest, or the start while there is none
  */
-thread: {
-/**
- * The id of a thread
- */
-id: string
-bundle: string
-state: ("active" | "paused" | "completed")
-head: string
-start: string
-updatedAt: number
-name?: string
-prompt?: string
-outcome?: ("completed" | "failed" | "killed")
-returnCode?: number
-summary?: string
-}
+thread: Answers['getThread']
 start: {
 name: string
 bundle: string
@@ -233,42 +144,12 @@ depth: number
 parentState?: string
 }
 summary?: string
-steps: {
-hash: string
-parent: (string | null)
-role: string
-meta: {
-[k: string]: unknown
-}
-timestamp: number
-content?: string
-refs?: string[]
-compact?: string
-/**
- * The id of a thread
- */
-childThread?: string
-}[]
+steps: Answers['listSteps']['steps'][number][]
 }
 /**
  * A chain of steps: `head` is the newest, or the start while there is none
  */
-forkThread: {
-/**
- * The id of a thread
- */
-id: string
-bundle: string
-state: ("active" | "paused" | "completed")
-head: string
-start: string
-updatedAt: number
-name?: string
-prompt?: string
-outcome?: ("completed" | "failed" | "killed")
-returnCode?: number
-summary?: string
-}
+forkThread: Answers['getThread']
 getChat: {
 id: string
 title: string
@@ -410,37 +291,7 @@ thread: string
  */
 title?: string
 matches: number
-hits: {
-kind: ("context" | "workflow" | "chat" | "session" | "artifact" | "queue")
-thread: string
-id: string
-depth: number
-at: number
-type: string
-role?: string
-model?: string
-tools?: string[]
-score: number
-snippet: {
-text: string
-/**
- * Begin and end of each word
- */
-marks: number[][]
-}
-/**
- * Every thread that shows it
- */
-branches: string[]
-moreBranches?: boolean
-around?: {
-id: string
-at: number
-type: string
-role?: string
-text: string
-}[]
-}[]
+hits: Answers['search']['hits'][number][]
 }[]
 facets?: {
 kind: {
