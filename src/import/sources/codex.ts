@@ -91,37 +91,28 @@ interface Held {
   readonly rest: Taken[];
 }
 
+/** What an import that goes on later needs to know. */
 interface State {
-  readonly model?: string | undefined;
-  readonly tokens?: string | undefined;
-  readonly starts?: readonly string[];
-  readonly count?: number;
-  readonly recent?: readonly string[];
-  readonly ownMeta?: boolean;
+  model?: string | undefined;
+  /** The totals of the last count of tokens: a count that repeats them adds nothing. */
+  tokens?: string | undefined;
+  /** Names for the turns before each user turn. */
+  readonly starts: string[];
+  count: number;
+  readonly recent: string[];
+  ownMeta: boolean;
 }
 
 class CodexReader implements RecordReader {
   readonly #file: SourceFile;
-  #model: string | undefined;
-  /** The totals of the last count of tokens: a count that repeats them adds nothing. */
-  #tokens: string | undefined;
-  /** Names for the turns before each user turn. */
-  readonly #starts: string[];
-  #count: number;
-  readonly #recent: string[];
-  #ownMeta: boolean;
+  readonly #saved: State;
   #injected = false;
   #held: Held | undefined;
 
   constructor(file: SourceFile, state: unknown) {
     this.#file = file;
-    const saved = (isObject(state) ? state : {}) as State;
-    this.#model = saved.model;
-    this.#tokens = saved.tokens;
-    this.#starts = [...(saved.starts ?? [])];
-    this.#count = saved.count ?? 0;
-    this.#recent = [...(saved.recent ?? [])];
-    this.#ownMeta = saved.ownMeta ?? false;
+    const { starts = [], recent = [], ...saved } = (isObject(state) ? state : {}) as Partial<State>;
+    this.#saved = { count: 0, ownMeta: false, ...saved, starts: [...starts], recent: [...recent] };
   }
 
   get heldFrom(): number | undefined {
@@ -129,14 +120,7 @@ class CodexReader implements RecordReader {
   }
 
   save(): State {
-    return {
-      model: this.#model,
-      tokens: this.#tokens,
-      starts: this.#starts,
-      count: this.#count,
-      recent: this.#recent,
-      ownMeta: this.#ownMeta,
-    };
+    return { ...this.#saved };
   }
 
   end(): readonly Taken[] {
@@ -158,9 +142,12 @@ class CodexReader implements RecordReader {
       case 'session_meta':
         return this.#meta(record, payload);
       case 'turn_context':
-        this.#model = textAt(payload, 'model') ?? this.#model;
+        this.#saved.model = textAt(payload, 'model') ?? this.#saved.model;
         return [
-          { do: 'details', details: given({ cwd: textAt(payload, 'cwd'), model: this.#model }) },
+          {
+            do: 'details',
+            details: given({ cwd: textAt(payload, 'cwd'), model: this.#saved.model }),
+          },
           this.#aside(record),
         ];
       case 'response_item':
@@ -204,8 +191,8 @@ class CodexReader implements RecordReader {
   #meta(record: SourceRecord, meta: unknown): readonly Taken[] {
     const aside = this.#aside(record);
     // The second one of a fork is that of its parent.
-    if (this.#ownMeta) return [aside];
-    this.#ownMeta = true;
+    if (this.#saved.ownMeta) return [aside];
+    this.#saved.ownMeta = true;
     const spawn = at(meta, 'source', 'subagent', 'thread_spawn');
     const parent = textAt(meta, 'parent_thread_id') ?? textAt(spawn, 'parent_thread_id');
     const inherits = countAt(meta, 'subagent_history_start_ordinal') > 0;
@@ -254,7 +241,11 @@ class CodexReader implements RecordReader {
     const turn = isMarker
       ? this.#turn(record, 'marker', { head: { kind: 'compaction' } })
       : this.#turn(record, 'message', {
-          head: given({ role, model: role === 'assistant' ? this.#model : undefined, ...flags }),
+          head: given({
+            role,
+            model: role === 'assistant' ? this.#saved.model : undefined,
+            ...flags,
+          }),
           ...start,
           ids: [textAt(item, 'call_id')].flatMap((id) => (id === undefined ? [] : [`call:${id}`])),
         });
@@ -268,9 +259,9 @@ class CodexReader implements RecordReader {
   }
 
   #start(): { before: string } {
-    this.#count += 1;
-    const before = `start:${this.#file.size}:${this.#count}`;
-    this.#starts.push(before);
+    this.#saved.count += 1;
+    const before = `start:${this.#file.size}:${this.#saved.count}`;
+    this.#saved.starts.push(before);
     return { before };
   }
 
@@ -283,8 +274,8 @@ class CodexReader implements RecordReader {
     }
     if (type === 'item_completed') return this.#completed(record, at(event, 'item'));
     if (type === 'thread_rolled_back') {
-      const turns = Math.min(this.#starts.length, Math.max(1, countAt(event, 'num_turns')));
-      const [parent = null] = this.#starts.splice(this.#starts.length - turns);
+      const turns = Math.min(this.#saved.starts.length, Math.max(1, countAt(event, 'num_turns')));
+      const [parent = null] = this.#saved.starts.splice(this.#saved.starts.length - turns);
       return [this.#turn(record, 'marker', { head: { kind: 'rollback' }, parent })];
     }
     if (type === 'turn_aborted')
@@ -313,8 +304,8 @@ class CodexReader implements RecordReader {
     const total = at(info, 'total_token_usage');
     const last = at(info, 'last_token_usage');
     const totals = JSON.stringify(total ?? null);
-    if (!isObject(last) || totals === this.#tokens) return this.#aside(record);
-    this.#tokens = totals;
+    if (!isObject(last) || totals === this.#saved.tokens) return this.#aside(record);
+    this.#saved.tokens = totals;
     const cacheRead = countAt(last, 'cached_input_tokens');
     const usage: Usage = {
       input: Math.max(0, countAt(last, 'input_tokens') - cacheRead),
@@ -324,14 +315,14 @@ class CodexReader implements RecordReader {
     };
     return {
       ...this.#aside(record),
-      head: given({ usage, model: this.#model, at: timeAt(record.value, 'timestamp') }),
+      head: given({ usage, model: this.#saved.model, at: timeAt(record.value, 'timestamp') }),
     };
   }
 
   /** An event is a turn only if no item has its text. */
   #hold(record: SourceRecord, held: Pick<Held, 'text' | 'role' | 'item'>): readonly Taken[] {
     const released = this.#release(false);
-    if (this.#recent.includes(mark(held.text, held.role)))
+    if (this.#saved.recent.includes(mark(held.text, held.role)))
       return [...released, this.#aside(record)];
     this.#held = { record, ...held, rest: [] };
     return released;
@@ -359,8 +350,8 @@ class CodexReader implements RecordReader {
 
   #remember(text: string, role: TurnHead['role']): void {
     if (text === '') return;
-    this.#recent.push(mark(text, role));
-    if (this.#recent.length > RECENT_MAX) this.#recent.shift();
+    this.#saved.recent.push(mark(text, role));
+    if (this.#saved.recent.length > RECENT_MAX) this.#saved.recent.shift();
   }
 
   #turn(record: SourceRecord, what: TakenTurn['what'], more: Partial<TakenTurn>): TakenTurn {
