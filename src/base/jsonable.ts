@@ -14,10 +14,13 @@ export type Json<T> = T extends bigint
           ? { [Name in keyof T]: Json<T[Name]> }
           : T;
 
-/** A result with ids. `toJSON` shows them as decimal strings. */
-export type Jsonable<T extends object> = T & {
-  toJSON(): { [Name in keyof T as Exclude<Name, 'toJSON'>]: Json<T[Name]> };
+/** The fields of a result as `toJSON` shows them: ids are decimal strings. */
+export type ShownFields<T> = {
+  -readonly [Name in keyof T as Exclude<Name, 'toJSON'>]: Json<T[Name]>;
 };
+
+/** A result with ids. `toJSON` shows them as decimal strings. */
+export type Jsonable<T extends object> = T & { toJSON(): ShownFields<T> };
 
 /** Gives a result its `toJSON`, and returns the same object. The method does not show when fields are listed. */
 export function jsonable<T extends object>(result: T): Jsonable<T> {

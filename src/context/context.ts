@@ -1,4 +1,5 @@
 import type { ContextId, TurnId } from '../base/brand.ts';
+import type { ShownFields } from '../base/jsonable.ts';
 
 /** A movable head on the tree of turns, with its details. */
 export interface Context {
@@ -27,18 +28,4 @@ export interface Context {
 }
 
 /** Ids as decimal strings. */
-export interface ContextJson {
-  id: string;
-  head: string;
-  headDepth: number;
-  base: string;
-  openTurn: string;
-  flags: number;
-  createdAt: number;
-  updatedAt: number;
-  name?: string;
-  title?: string;
-  kind?: string;
-  labels: readonly string[];
-  meta?: unknown;
-}
+export type ContextJson = ShownFields<Context>;

@@ -1,3 +1,4 @@
+import type { ShownFields } from '../base/jsonable.ts';
 import type { ContextIdLike, Hash, TurnId, TurnIdLike } from '../base/brand.ts';
 import type { Jsonable } from '../base/jsonable.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
@@ -360,15 +361,7 @@ export interface Patch {
 }
 
 /** Ids as decimal strings. */
-export interface PatchJson {
-  seq: number;
-  turn: string;
-  tombstone: boolean;
-  encoding: PayloadEncoding;
-  payloadHash: Hash;
-  size: number;
-  createdAt: number;
-}
+export type PatchJson = ShownFields<Patch>;
 
 /** A turn that stays, with everything before it, whether or not a context leads to it. */
 export interface Pin {

@@ -53,7 +53,7 @@ export class StoredContext implements Context {
       ...(name !== undefined && { name }),
       ...(title !== undefined && { title }),
       ...(kind !== undefined && { kind }),
-      labels: this.labels,
+      labels: [...this.labels],
       ...(meta !== undefined && { meta }),
     };
   }
