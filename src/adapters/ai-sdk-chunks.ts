@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { consumeStream, createUIMessageStream } from 'ai';
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { VALUE_BOUNDS, findExcess, parseBoundedJson } from '../base/bounded-json.ts';
@@ -5,8 +6,8 @@ import { LineSplitter } from '../base/json-lines.ts';
 
 // The chunks of an answer as they are stored: a line of JSON each.
 
-/** A little less than the store takes. */
-const BYTES_MAX = 67_000_000;
+/** After so many chunks others have their turn. */
+const BREATH = 256;
 
 /** Gives the chunks of whole lines. The last line may be torn, and is left out then. */
 export async function* readChunks(
@@ -65,20 +66,27 @@ export async function toAnswer<M extends UIMessage>(
   const stream = createUIMessageStream<M>({
     originalMessages: isNext ? [last] : [],
     generateId: () => start?.messageId ?? '',
-    execute: ({ writer }) => writer.merge(ReadableStream.from(chunks) as never),
+    execute: ({ writer }) => writer.merge(ReadableStream.from(paced(chunks)) as never),
     onFinish: ({ responseMessage }) => void (answer = responseMessage),
   });
   await consumeStream({ stream });
-  const parts = answer?.parts.filter(isStorable) ?? [];
+  const parts = answer?.parts.filter((part) => jsonBytes(part) < Infinity) ?? [];
   return answer && parts.length > 0 ? { ...answer, parts } : undefined;
 }
 
-/** True for what a turn can hold. The text of a tool call may have more levels than JSON can be written with. */
-export function isStorable(value: unknown): boolean {
+async function* paced<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {
+  for (let at = 0; at < items.length; at += BREATH) {
+    yield* items.slice(at, at + BREATH);
+    await setImmediate();
+  }
+}
+
+/** Returns the bytes of a value as JSON; Infinity for one over the bounds, also if JSON cannot be written so deep. */
+export function jsonBytes(value: unknown): number {
   try {
     const json = JSON.stringify(value);
-    return Buffer.byteLength(json) <= BYTES_MAX && findExcess(json, VALUE_BOUNDS) === undefined;
+    return findExcess(json, VALUE_BOUNDS) === undefined ? Buffer.byteLength(json) : Infinity;
   } catch {
-    return false;
+    return Infinity;
   }
 }

@@ -1,12 +1,12 @@
 import { generateId } from 'ai';
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { NO_TURN, type TurnId } from '../base/brand.ts';
-import { invalid, notFound } from '../base/errors.ts';
+import { invalid, notFound, orNothing } from '../base/errors.ts';
 import { toStream } from '../base/to-stream.ts';
 import type { Context } from '../context/context.ts';
 import type { OpenTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
-import { isStorable, named, readChunks, toAnswer } from './ai-sdk-chunks.ts';
+import { jsonBytes, named, readChunks, toAnswer } from './ai-sdk-chunks.ts';
 import * as shared from './shared.ts';
 
 const MESSAGE = 'ai.message';
@@ -15,6 +15,8 @@ const STREAM = 'ai.stream';
 const KIND = 'ai-sdk';
 const MAIN = 'main';
 const STOPPED = 'stopped';
+/** A little less than the store takes. */
+const MESSAGE_BYTES_MAX = 67_000_000;
 
 /** Keeps the chats of the AI SDK: a context for each, a turn for each message, and a context for each branch left. */
 export class QuipuChats<M extends UIMessage = UIMessage> {
@@ -94,13 +96,9 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   async stop(chatId: string): Promise<void> {
     const { openTurn = NO_TURN } = (await this.#main(chatId)) ?? {};
     if (openTurn === NO_TURN) return;
-    try {
-      await (await this.#store.contexts.resume(openTurn)).abort(STOPPED);
-    } catch (error) {
-      // Its writer may have ended it first.
-      const turn = await this.#store.contexts.turn(openTurn, { payload: false });
-      if (turn?.state === 'open') throw error;
-    }
+    const { contexts } = this.#store;
+    // INVALID: it has ended meanwhile.
+    await orNothing(async () => (await contexts.resume(openTurn)).abort(STOPPED), 'INVALID');
     await this.#rewrite(chatId);
   }
 
@@ -165,7 +163,8 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
       if (answer === undefined) continue;
       if (answer.id === last?.id && last.role === 'assistant') stored.pop();
       // The chat must go on, whatever a tool has answered: an answer that is too large stays as its chunks.
-      stored.push({ id: isStorable(answer) ? undefined : id, payload: answer });
+      const isLarge = jsonBytes(answer) > MESSAGE_BYTES_MAX;
+      stored.push({ id: isLarge ? id : undefined, payload: answer });
     }
     return stored;
   }

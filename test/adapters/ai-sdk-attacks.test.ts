@@ -1,5 +1,6 @@
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { describe, expect, it, vi } from 'vitest';
+import { toAnswer } from '../../src/adapters/ai-sdk-chunks.ts';
 import { QuipuChats } from '../../src/adapters/ai-sdk.ts';
 import { isQuipuError } from '../../src/base/errors.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
@@ -107,6 +108,23 @@ describe('an answer with chunks that mean harm', () => {
     const [message] = await chats.load('c');
     expect(message?.parts).toHaveLength(10_001);
     expect(message?.parts[0]).toMatchObject({ input: many.map(() => 1).concat(1) });
+  });
+
+  it('lets others have their turn while it is read', async () => {
+    const lines = Array.from({ length: 10_000 }, (_, n) => ({ type: 'data-x', data: n }));
+    const stored = Buffer.from(
+      [START, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(''),
+    );
+    let turns = 0;
+    let isOver = false;
+    const others = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(others);
+    };
+    setImmediate(others);
+    expect((await toAnswer(stored, undefined))?.parts).toHaveLength(10_000);
+    isOver = true;
+    expect(turns).toBeGreaterThan(10);
   });
 
   it('is saved although its client does not read, and the client may begin late', async () => {
