@@ -1,3 +1,4 @@
+import { groupsOf } from '../../../base/groups-of.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
 import type { GiveWay } from './give-way.ts';
@@ -124,17 +125,6 @@ export function planPacks(uses: readonly PackUse[], deadShare: number): PackPlan
 }
 
 /** Cuts a plan into groups whose places fit into memory together, each of at least one pack. */
-export function* groupPacks(uses: readonly PackUse[], placesMax: number): Generator<PackUse[]> {
-  let group: PackUse[] = [];
-  let places = 0;
-  for (const use of uses) {
-    if (group.length > 0 && places + use.places > placesMax) {
-      yield group;
-      group = [];
-      places = 0;
-    }
-    group.push(use);
-    places += use.places;
-  }
-  if (group.length > 0) yield group;
+export function groupPacks(uses: readonly PackUse[], placesMax: number): Iterable<PackUse[]> {
+  return groupsOf(uses, placesMax, ({ places }) => places);
 }

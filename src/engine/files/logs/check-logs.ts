@@ -1,8 +1,8 @@
 import { crc32 } from '../../../format/bytes.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
-import { NOT_WRITTEN, openDamaged } from './salvage-log.ts';
-import { EXTENTS_FOLDER, extentsFile, logOfExtents } from './line-log.ts';
+import { openDamaged } from './salvage-log.ts';
+import { EXTENTS_FOLDER, extentsFile, logOfExtents, NOT_WRITTEN, START } from './line-log.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
@@ -103,8 +103,6 @@ async function examine({ files, name, shift }: Examining, index: number): Promis
     return offset + shift < 0 ? found : wrongAt(offset + shift);
   }
 }
-
-const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 
 const WRONG = {
   bytes: NOT_WRITTEN,

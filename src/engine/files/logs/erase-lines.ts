@@ -1,5 +1,6 @@
 import type { StateWriter } from '../truth/state.ts';
 import { crc32 } from '../../../format/bytes.ts';
+import { groupsOf } from '../../../base/groups-of.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
@@ -31,7 +32,9 @@ export async function eraseLines(
       await planExtent(writer, log, texts);
     }
     await writer.scrubJournal();
-    for (const page of toPages(await byExtent(writer, log, state, wanted))) {
+    const extents = await byExtent(writer, log, state, wanted);
+    // A page has as many extents as one frame takes.
+    for (const page of groupsOf(extents.values(), FRAME_BYTES_MAX, ({ bytes }) => bytes)) {
       await writer.exclusively(() => overwrite(writer, log, page));
     }
     await writer.scrubJournal();
@@ -67,22 +70,6 @@ async function byExtent(
     extents.set(index, { index, bytes, texts: new Map([[line, text]]) });
   }
   return extents;
-}
-
-/** Splits the extents into pages. A page has as many extents as one frame takes. */
-function* toPages(extents: ReadonlyMap<number, ExtentTexts>): Generator<ExtentTexts[]> {
-  let page: ExtentTexts[] = [];
-  let bytes = 0;
-  for (const extent of extents.values()) {
-    if (page.length > 0 && bytes + extent.bytes > FRAME_BYTES_MAX) {
-      yield page;
-      page = [];
-      bytes = 0;
-    }
-    page.push(extent);
-    bytes += extent.bytes;
-  }
-  if (page.length > 0) yield page;
 }
 
 async function overwrite(

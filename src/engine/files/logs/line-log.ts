@@ -24,7 +24,9 @@ export function logOfExtents(name: string): string | undefined {
 // same journal frame. A binary search over the extents finds line n.
 
 const LINE_FEED = 0x0a;
-const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
+/** The extent before the first: the start of the file. */
+export const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
+export const NOT_WRITTEN = 'these lines are not the ones that were written';
 
 /** Undefined when there are no extents of that name. */
 export async function readLogState(files: StoreFiles, name: string): Promise<LogState | undefined> {
@@ -85,16 +87,26 @@ interface ExtentRange {
   readonly end?: number;
 }
 
+/** The bytes of one extent, checked. */
+export async function readExtentBytes(
+  files: StoreFiles,
+  name: string,
+  before: LogExtent,
+  extent: LogExtent,
+): Promise<Uint8Array> {
+  const length = extent.endOffset - before.endOffset;
+  const bytes = length < 0 ? new Uint8Array() : await files.read(name, before.endOffset, length);
+  if (bytes.length === length && crc32(bytes) === extent.contentCrc) return bytes;
+  throw corrupt(name, before.endOffset, NOT_WRITTEN);
+}
+
 /** Lines of one extent. All of its bytes are checked. All of its lines are counted when all are read. */
 export async function readExtentLines(
   files: StoreFiles,
   name: string,
   { before, extent, from = before.endLine, end = extent.endLine }: ExtentRange,
 ): Promise<string[]> {
-  const bytes = await files.read(name, before.endOffset, extent.endOffset - before.endOffset);
-  if (bytes.length !== extent.endOffset - before.endOffset || crc32(bytes) !== extent.contentCrc) {
-    throw corrupt(name, before.endOffset, 'these lines are not the ones that were written');
-  }
+  const bytes = await readExtentBytes(files, name, before, extent);
   const count = extent.endLine - before.endLine;
   const start = startOfLine(bytes, from - before.endLine, count);
   const lines = decodeUtf8(bytes.subarray(start, startOfLine(bytes, end - before.endLine, count)));
@@ -127,7 +139,6 @@ function startOfLine(bytes: Uint8Array, line: number, count: number): number {
   return at;
 }
 
-/** Extent `index`. The extent before the first is the start of the file. */
 export async function readExtent(
   files: StoreFiles,
   name: string,
@@ -135,9 +146,13 @@ export async function readExtent(
 ): Promise<LogExtent> {
   if (index < 0) return START;
   const offset = index * LOG_EXTENT_BYTES;
-  const extent = decodeLogExtent(await files.read(extentsFile(name), offset, LOG_EXTENT_BYTES));
-  if (extent === undefined) throw corrupt(extentsFile(name), offset, `extent ${index} is damaged`);
-  return extent;
+  return toExtent(await files.read(extentsFile(name), offset, LOG_EXTENT_BYTES), name, index);
+}
+
+export function toExtent(bytes: Uint8Array, name: string, index: number): LogExtent {
+  const extent = decodeLogExtent(bytes);
+  if (extent !== undefined) return extent;
+  throw corrupt(extentsFile(name), index * LOG_EXTENT_BYTES, `extent ${index} is damaged`);
 }
 
 /** The extent that holds an existing line. */

@@ -1,6 +1,5 @@
 import { isQuipuError } from '../../../base/errors.ts';
-import { crc32 } from '../../../format/bytes.ts';
-import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
+import { LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { walkFolder } from '../disk/folders.ts';
@@ -13,8 +12,11 @@ import {
   extentsFile,
   logOfExtents,
   readExtent,
+  readExtentBytes,
   readExtentLines,
   readLogState,
+  START,
+  toExtent,
 } from './line-log.ts';
 import { mendLog } from './salvage-log.ts';
 
@@ -23,8 +25,6 @@ import { mendLog } from './salvage-log.ts';
 // - Both files of a log grow in the same frame: one extent for the lines of one append.
 // - An extent proves its lines. A line that no extent proves is never returned.
 // - A name without extents is no log, even where a plain file has that name.
-
-const START: LogExtent = { endOffset: 0, endLine: 0, contentCrc: 0 };
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -146,12 +146,7 @@ async function copyExtents(job: CopyJob, name: string, known: number): Promise<n
   };
   for (let index = known; index < count; index += 1) {
     const extent = extentAt(extents, index, name);
-    const length = extent.endOffset - before.endOffset;
-    const bytes = length < 0 ? new Uint8Array() : await from.read(name, before.endOffset, length);
-    if (bytes.length !== length || crc32(bytes) !== extent.contentCrc) {
-      throw corrupt(name, before.endOffset, 'these lines are not the ones that were written');
-    }
-    gathered.push(bytes);
+    gathered.push(await readExtentBytes(from, name, before, extent));
     before = extent;
     if (before.endOffset - start >= PIECE_BYTES) await flush();
   }
@@ -188,9 +183,7 @@ async function readExtents(files: StoreFiles, name: string): Promise<Uint8Array>
 
 function extentAt(extents: Uint8Array, index: number, name: string): LogExtent {
   const offset = index * LOG_EXTENT_BYTES;
-  const extent = decodeLogExtent(extents.subarray(offset, offset + LOG_EXTENT_BYTES));
-  if (extent === undefined) throw corrupt(extentsFile(name), offset, `extent ${index} is damaged`);
-  return extent;
+  return toExtent(extents.subarray(offset, offset + LOG_EXTENT_BYTES), name, index);
 }
 
 export async function* listLogs(files: StoreFiles): AsyncGenerator<string> {

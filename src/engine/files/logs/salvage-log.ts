@@ -10,7 +10,7 @@ import type { LogDamage, SalvagedLog } from '../../rows.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Quarantine } from '../truth/quarantine.ts';
 import type { StateWriter } from '../truth/state.ts';
-import { extentsFile } from './line-log.ts';
+import { extentsFile, NOT_WRITTEN, START } from './line-log.ts';
 
 // Reads around damage in a log. An extent proves its lines wherever they are: at their place, or, after the file
 // became longer or shorter in one place, as far off as the file's end is. Where an extent is damaged itself, the
@@ -55,17 +55,16 @@ export interface Stretch {
   readonly damage?: LogDamage;
 }
 
-const START: Known = { index: -1, extent: { endOffset: 0, endLine: 0, contentCrc: 0 } };
+const BEGIN: Known = { index: -1, extent: START };
 const PAGE_EXTENTS = 2048;
-export const NOT_WRITTEN = 'these lines are not the ones that were written';
 
 export async function openDamaged(files: StoreFiles, name: string): Promise<DamagedLog> {
   const extents = extentsFile(name);
   const extentBytes = await files.size(extents);
   const size = await files.size(name);
   const count = Math.floor(extentBytes / LOG_EXTENT_BYTES);
-  const fits = (extent: LogExtent): boolean => goesOn(START.extent, extent);
-  const last = (await lastKnown(files, name, { from: count - 1, above: -1, fits })) ?? START;
+  const fits = (extent: LogExtent): boolean => goesOn(START, extent);
+  const last = (await lastKnown(files, name, { from: count - 1, above: -1, fits })) ?? BEGIN;
   const { endOffset } = last.extent;
   const damage: LogDamage[] = [];
   const known = (last.index + 1) * LOG_EXTENT_BYTES;
@@ -174,7 +173,7 @@ function isProved(
 
 /** The last readable extent that ends at or before line `line`. */
 async function knownBefore({ files, name, last }: DamagedLog, line: number): Promise<Known> {
-  let before = START;
+  let before = BEGIN;
   // No extent after `before` and up to `floor` can be read.
   let floor = -1;
   let high = last.index;
