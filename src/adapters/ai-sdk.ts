@@ -153,13 +153,14 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   async #stored(head: TurnId = NO_TURN): Promise<shared.Stored<M>[]> {
     const stored: shared.Stored<M>[] = [];
     if (head === NO_TURN) return stored;
-    for await (const { id, type, payload } of this.#store.contexts.chain(head)) {
+    for await (const turn of this.#store.contexts.chain(head)) {
+      const { id, type } = turn;
+      const payload = turn.payload as M | null | undefined;
       // A message that was erased is left out, as are turns of others.
-      if (payload === undefined) continue;
-      if (type === MESSAGE) stored.push({ id, payload: payload as M });
-      if (type !== STREAM) continue;
+      if (type === MESSAGE && Array.isArray(payload?.parts)) stored.push({ id, payload });
+      if (type !== STREAM || turn.bytes === undefined) continue;
       const last = stored.at(-1)?.payload;
-      const answer = await toAnswer(payload as Uint8Array, last);
+      const answer = await toAnswer(turn.bytes, last);
       if (answer === undefined) continue;
       if (answer.id === last?.id && last.role === 'assistant') stored.pop();
       // The chat must go on, whatever a tool has answered: an answer that is too large stays as its chunks.

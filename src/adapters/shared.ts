@@ -53,7 +53,9 @@ export function keptOf<T>(
   const firstNew = values.findIndex((value, at) => {
     const { id, payload } = stored[at] ?? {};
     if (id === undefined || payload === value) return id === undefined;
-    return !isDeepStrictEqual(asJson(payload), asJson(value));
+    const json = asJson(value);
+    // What was stored as JSON needs no second look. Bytes in it do, and fields that are undefined.
+    return !isDeepStrictEqual(payload, json) && !isDeepStrictEqual(asJson(payload), json);
   });
   const keep = firstNew === -1 ? values.length : firstNew;
   return { keep, parent: keep === stored.length ? head : (stored[keep - 1]?.id ?? NO_TURN) };

@@ -163,6 +163,22 @@ describe('an answer with chunks that mean harm', () => {
   });
 });
 
+it('turns of others in a chat are passed over, whatever they hold', async () => {
+  const { store, chats } = await setUp();
+  await chats.save('c', [user('u', 'hi')]);
+  const { id } = (await store.contexts.byName('ai-sdk/c/main'))!;
+  const bad = [null, 7, 'x', [], {}, { id: 'm', role: 'user', parts: 'x' }];
+  const turns = bad.flatMap((payload) => [
+    { type: 'ai.message', payload },
+    { type: 'ai.stream', payload },
+  ]);
+  await store.contexts.appendBatch(id, [...turns, { type: 'note', payload: 'x' }]);
+  await chats.save('c', [user('u', 'hi'), user('v', 'ho')]);
+  await collect(await chats.stream('c', streamOf([START, ...say('a')])));
+  expect((await chats.load('c')).map(textOf)).toEqual(['hi', 'ho', 'a']);
+  expect(await chats.branches('c')).toEqual([]);
+});
+
 describe('ids', () => {
   it('of chats are told apart, however they are written', async () => {
     const { chats } = await setUp();
