@@ -5,7 +5,10 @@ import { readProject } from '../support/project.ts';
 it('says which commands create a missing store, once, and names all of them', async () => {
   const verbs = await Promise.all(
     NOUNS.map(async ({ name, load }) =>
-      (await load()).map((verb) => ({ name: `${name} ${verb.name}`, code: String(verb.run) })),
+      (await load()).map((verb) => ({
+        name: `${name} ${verb.name}`,
+        code: Object.values(verb).map(String).join('\n'),
+      })),
     ),
   );
   const creating = verbs.flat().filter(({ code }) => code.includes('io.createStore()'));

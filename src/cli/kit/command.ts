@@ -112,9 +112,9 @@ type Working<T extends Takes, Value, Row> =
 export function quipuVerb<const T extends Takes = [], Value = unknown, Row = unknown>(
   verb: VerbWords<CommandIo, T> & Working<T, Value, Row>,
 ): QuipuVerb {
-  async function work(io: CommandIo, given: GivenIn<T>): Promise<void> {
-    if ('run' in verb) await verb.run(io, ...given);
-    else if ('each' in verb) {
+  if ('run' in verb) return verb as unknown as QuipuVerb;
+  const run = async (io: CommandIo, ...given: GivenIn<T>): Promise<void> => {
+    if ('each' in verb) {
       for await (const row of await verb.each(io, ...given)) await io.print(row, verb.line);
     } else if ('list' in verb) {
       const found = await verb.list(io, ...given);
@@ -126,10 +126,6 @@ export function quipuVerb<const T extends Takes = [], Value = unknown, Row = unk
       if (verb.show !== undefined) await io.print(value, verb.show);
       else if (io.json && value !== undefined) await io.printJson(value);
     }
-  }
-  const run = async (io: CommandIo, ...given: GivenIn<T>): Promise<void> => {
-    await using open = io;
-    await work(open, given);
   };
   return { ...verb, run } as unknown as QuipuVerb;
 }

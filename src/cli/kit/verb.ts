@@ -268,8 +268,15 @@ function toCommand<Io>(program: Program<Io>, verb: Verb<Io>, calling: Calling<Io
   return command.action(async (...given: unknown[]) => {
     const options = Object.entries(given.at(-2) as object).filter(isOwn);
     const io = toIo(given.at(-1) as Command);
+    await using _open = toDisposable(io);
     await run(io, ...given.slice(0, -2), Object.fromEntries(options));
   });
+}
+
+/** What a context has open is closed when the verb is done. */
+function toDisposable(io: unknown): AsyncDisposable | undefined {
+  const isOpen = typeof io === 'object' && io !== null && Symbol.asyncDispose in io;
+  return isOpen ? (io as AsyncDisposable) : undefined;
 }
 
 /** A command that only leads to the verbs of a noun. */
