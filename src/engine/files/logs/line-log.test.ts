@@ -61,3 +61,13 @@ it('refuses an extent that has fewer lines than it claims', async () => {
     await expect(read(files, 0, limit)).rejects.toMatchObject({ code: 'CORRUPT' });
   }
 });
+
+it('refuses an extent that ends before it begins', async () => {
+  const files = await logOf([['"longer"'], ['2']]);
+  const data = encodeLogExtent({ endOffset: 2, endLine: 2, contentCrc: crc32(encodeUtf8('2\n')) });
+  await files.apply([
+    { kind: 'bytes', path: extentsFile(LOG), offset: LOG_EXTENT_BYTES, data },
+    { kind: 'whole', path: LOG, data: encodeUtf8('2\n') },
+  ]);
+  await expect(read(files, 1, 1)).rejects.toMatchObject({ code: 'CORRUPT' });
+});

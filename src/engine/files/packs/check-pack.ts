@@ -1,12 +1,19 @@
 import { decompress } from '../../../base/compress.ts';
 import { hashBytes } from '../../../base/hash.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
-import { OPEN_FILE_HEADER_BYTES, PackKind, decodeFileHeader } from '../../../format/file-header.ts';
-import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
+import { OPEN_FILE_HEADER_BYTES, decodeFileHeader } from '../../../format/file-header.ts';
+import { PACK_END_BYTES } from '../../../format/pack-end.ts';
 import type { BlobPlace, PlaceRef } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
 import type { PackSpan } from '../truth/copy.ts';
-import { namedPacks, packFile, type PackItem, packSize } from './pack-file.ts';
+import {
+  isJournaled,
+  namedPacks,
+  packFile,
+  type PackItem,
+  packSize,
+  readPackEnd,
+} from './pack-file.ts';
 import { eachPackItem } from './stream-pack.ts';
 
 /** Bytes that are not an intact record. */
@@ -122,7 +129,7 @@ async function checkEnds(
   }
   if (!pack.closed) return;
   const offset = pack.length - PACK_END_BYTES;
-  const end = decodePackEnd(await files.read(file, offset, PACK_END_BYTES));
+  const end = await readPackEnd(files, pack.number, pack.length);
   if (end === undefined) {
     const told = seen.bad.some((range) => range.end === pack.length);
     const what = seen.ended ? 'there are bytes behind the end of the pack' : 'the pack has no end';
@@ -182,19 +189,7 @@ export async function findNamedPacks(
     // The pack was begun before the snapshot, and a frame after the snapshot names it.
     if (core.tails.packs.some((pack) => pack.number === number)) return undefined;
     const length = await packSize(files, number);
-    const counts =
-      isUsed(number) || (await hasEnd(check, number, length)) || (await isJournaled(check, number));
-    return counts ? length : undefined;
+    const isEnded = isUsed(number) || (await readPackEnd(files, number, length)) !== undefined;
+    return isEnded || (await isJournaled(files, number)) ? length : undefined;
   });
-}
-
-async function hasEnd({ files }: Check, number: number, length: number): Promise<boolean> {
-  if (length < PACK_END_BYTES) return false;
-  const offset = length - PACK_END_BYTES;
-  return decodePackEnd(await files.read(packFile(number), offset, PACK_END_BYTES)) !== undefined;
-}
-
-async function isJournaled({ files }: Check, number: number): Promise<boolean> {
-  const header = decodeFileHeader(await files.read(packFile(number), 0, OPEN_FILE_HEADER_BYTES));
-  return header?.kind === PackKind.journaled;
 }

@@ -1,17 +1,16 @@
 import { ALIAS_RECORD_BYTES } from '../../../format/alias-record.ts';
 import type { ErasedRecord } from '../../../format/erased-record.ts';
-import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
-import { decodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { ERASED_FILE, readErased } from './erased-blobs.ts';
 import {
   ALIASES_FILE,
   endOf,
+  isJournaled,
   listPacks,
   namedPacks,
   packFile,
   packSize,
-  scanPack,
+  readPackEnd,
 } from './pack-file.ts';
 import { readRecords, walkPack } from './walk-pack.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
@@ -116,19 +115,15 @@ async function copyPack(
  * or a put is writing to it right now.
  */
 async function closedLength(files: StoreFiles, number: number): Promise<number | undefined> {
-  const name = packFile(number);
   const size = await packSize(files, number);
-  const last = decodePackEnd(
-    await files.read(name, Math.max(0, size - PACK_END_BYTES), PACK_END_BYTES),
-  );
-  if (last?.length === size - PACK_END_BYTES) return size;
+  if ((await readPackEnd(files, number, size)) !== undefined) return size;
   // A failed put may have left bytes behind the end of a bulk pack.
   let found: number | undefined;
   await walkPack(files, number, size, (item) => {
     if (item.kind === 'end') found = endOf(item);
   });
   if (found !== undefined) return found;
-  const [header] = scanPack(await files.read(name, 0, OPEN_FILE_HEADER_BYTES), 0);
-  if (header?.kind !== 'header' || header.bulk) return undefined;
-  throw corrupt(name, size, 'the pack lost its end');
+  if (await isJournaled(files, number))
+    throw corrupt(packFile(number), size, 'the pack lost its end');
+  return undefined;
 }

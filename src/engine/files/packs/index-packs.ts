@@ -1,11 +1,11 @@
 import { BlobCodec } from '../../../format/blob-record.ts';
-import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { PACK_END_BYTES, encodePackEnd } from '../../../format/pack-end.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { countOf, type Index } from '../index/store-index.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
 import {
+  isJournaled,
   namedPacks,
   packFile,
   type PackItem,
@@ -85,8 +85,7 @@ export async function rebuildPacks(rebuild: PacksRebuild): Promise<void> {
  * in the pack would read as missing.
  */
 async function isClosed({ files, isUsed }: PacksRebuild, number: number): Promise<boolean> {
-  const [header] = scanPack(await files.read(packFile(number), 0, OPEN_FILE_HEADER_BYTES), 0);
-  if (header?.kind === 'header' && !header.bulk) return true;
+  if (await isJournaled(files, number)) return true;
   let closed = false;
   const size = await packSize(files, number);
   await walkPack(files, number, size, async (item) => {

@@ -14,8 +14,13 @@ import {
   decodeBlobHeader,
 } from '../../../format/blob-record.ts';
 import { CRC_BYTES, isSealed, toBuffer } from '../../../format/bytes.ts';
-import { OPEN_FILE_HEADER_BYTES, decodeFileHeader } from '../../../format/file-header.ts';
-import { PACK_END_BYTES, decodePackEnd } from '../../../format/pack-end.ts';
+import {
+  FILE_MAGIC,
+  OPEN_FILE_HEADER_BYTES,
+  PackKind,
+  decodeFileHeader,
+} from '../../../format/file-header.ts';
+import { PACK_END_BYTES, decodePackEnd, type PackEnd } from '../../../format/pack-end.ts';
 import type { PackSpan } from '../truth/copy.ts';
 import type { Tails } from '../truth/state.ts';
 
@@ -60,6 +65,23 @@ export async function namedPacks(
     if (length !== undefined) named.push({ number, length, closed: open === undefined });
   }
   return named;
+}
+
+/** True for a pack whose header says that its records went through the journal. */
+export async function isJournaled(files: StoreFiles, number: number): Promise<boolean> {
+  const header = decodeFileHeader(await files.read(packFile(number), 0, OPEN_FILE_HEADER_BYTES));
+  return header?.magic === FILE_MAGIC.pack && header.kind === PackKind.journaled;
+}
+
+/** The end record of a pack with this many bytes. Undefined when they end with something else. */
+export async function readPackEnd(
+  files: StoreFiles,
+  number: number,
+  length: number,
+): Promise<PackEnd | undefined> {
+  const offset = Math.max(0, length - PACK_END_BYTES);
+  const end = decodePackEnd(await files.read(packFile(number), offset, length - offset));
+  return end?.length === offset ? end : undefined;
 }
 
 /** Removes a pack that no frame names. */
@@ -122,7 +144,7 @@ export function* scanPack(bytes: Uint8Array, start: number): Generator<PackItem>
   let at = 0;
   if (start === 0 && bytes.length > 0) {
     const header = decodeFileHeader(bytes.subarray(0, OPEN_FILE_HEADER_BYTES));
-    if (header === undefined || header.magic !== 'QPAK') {
+    if (header === undefined || header.magic !== FILE_MAGIC.pack) {
       yield { kind: 'bad', offset: 0 };
       return;
     }
