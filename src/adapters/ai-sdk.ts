@@ -69,6 +69,8 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     chatId: string,
     chunks: ReadableStream<C>,
   ): Promise<ReadableStream<C>> {
+    if (typeof chunks?.pipeThrough !== 'function' || chunks.locked)
+      throw invalid('chunks', 'must be a stream that nobody reads yet');
     const { id } = await this.#keep(chatId, MAIN);
     const last = (await this.#rewrite(chatId)).at(-1);
     const open = await this.#store.contexts.open(id, { type: STREAM, encoding: 'bytes' });
@@ -89,7 +91,8 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     const id = openTurn === NO_TURN ? head : openTurn;
     if (id === undefined || id === NO_TURN) return null;
     const turn = await this.#store.contexts.turn(id, { payload: false });
-    return turn?.type === STREAM ? this.#replay(id) : null;
+    const isWhole = turn?.state === 'sealed' && turn.outcome === undefined;
+    return turn?.type === STREAM && !isWhole ? this.#replay(id) : null;
   }
 
   /** Ends the answer that is being streamed, whichever process writes it. What has come is the message. */

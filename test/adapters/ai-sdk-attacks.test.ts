@@ -76,6 +76,7 @@ describe('an answer with chunks that mean harm', () => {
     const data = { type: 'data-x', data: half };
     await collect(await chats.stream('c', streamOf([start, data, ...say('b')])));
     const [, large] = await chats.load('c');
+    expect(await chats.resume('c')).toBeNull();
     expect([large?.parts.length, large?.metadata]).toEqual([3, { usage: half }]);
     await chats.save('c', [user('u', 'hi'), large!, user('u2', 'more')]);
     await collect(await chats.stream('c', streamOf([START, ...say('next')])));
@@ -108,6 +109,18 @@ describe('an answer with chunks that mean harm', () => {
     const [message] = await chats.load('c');
     expect(message?.parts).toHaveLength(10_001);
     expect(message?.parts[0]).toMatchObject({ input: many.map(() => 1).concat(1) });
+  });
+
+  it('that cannot be read at all leaves the chat open', async () => {
+    const { chats } = await setUp();
+    const locked = streamOf([START]);
+    locked.getReader();
+    for (const chunks of [locked, undefined, {}, [START]]) {
+      const refused = chats.stream('c', chunks as ReadableStream<UIMessageChunk>);
+      await expect(refused).rejects.toMatchObject({ code: 'INVALID' });
+    }
+    await chats.save('c', [user('u', 'hi')]);
+    expect((await chats.load('c')).map(textOf)).toEqual(['hi']);
   });
 
   it('lets others have their turn while it is read', async () => {
