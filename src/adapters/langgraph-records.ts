@@ -8,6 +8,8 @@ export type Change = Piece | ListChange;
 
 export const CHECKPOINT = 'langgraph.checkpoint';
 export const WRITES = 'langgraph.writes';
+/** Says in the log that the branch with this number gets its first turn. */
+export const BRANCH = 'langgraph.branch';
 /** A turn that holds a long value. */
 export const VALUE = 'langgraph.value';
 

@@ -6,13 +6,14 @@ import type { NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
 import { BATCH_TURNS, contextsUnder, splitName, withRetries } from './shared.ts';
-import { CHECKPOINT, VALUE, WRITES, changed, stateAfter } from './langgraph-records.ts';
+import { BRANCH, CHECKPOINT, VALUE, WRITES, changed, stateAfter } from './langgraph-records.ts';
 import type { CheckpointRecord, State, Value, WritesRecord } from './langgraph-records.ts';
 import type { Values } from './langgraph-values.ts';
 
 // The records of one thread and namespace of LangGraph, as this process knows them.
 // Invariants
 // - Each branch is a context, `<name>/0` the first. The context `<name>/writes` has the pending writes of all of them.
+// - That log tells of a branch before the branch gets its first turn, but for the first one of the thread.
 // - A checkpoint says how its values differ from those of the checkpoint before it in its branch, or has all of them.
 // - Only what is durable is here. `refresh` reads what other processes have added.
 
@@ -30,8 +31,10 @@ export type Write = readonly [task: string, channel: string, value: Value];
 
 interface Branch {
   readonly id: ContextId;
-  /** True for the pending writes. */
-  readonly isLog: boolean;
+  /** The last part of its name: a number, or `writes` for the log of pending writes. */
+  readonly last: string;
+  /** The turn that it begins after. */
+  readonly base: TurnId;
   head: TurnId;
   /** The depth of the next turn. */
   next: number;
@@ -60,6 +63,8 @@ export class Thread {
   readonly #readers = new OneAtATime<Thread>();
   #log: Branch | undefined;
   #nextBranch = 0;
+  /** The highest number that the log has told of. */
+  #toldBranch = 0;
 
   /** `values` gets each value that has a turn of its own. */
   constructor(store: Store, name: string, values: Values) {
@@ -69,8 +74,8 @@ export class Thread {
     this.#values = values;
   }
 
-  /** Reads what is new in the store, one reader at a time. Finds new branches by their numbers or by a listing. */
-  async refresh(find: 'next' | 'all' = 'next'): Promise<void> {
+  /** Reads what is new in the store, one reader at a time. Finds new branches by the log, or lists all. */
+  async refresh(find: 'new' | 'all' = 'new'): Promise<void> {
     // To read on in a branch that was removed is NOT_FOUND.
     const read = (): Promise<void> => withRetries(() => this.#read(find), this.#forget);
     await this.#readers.run(this, read);
@@ -79,11 +84,15 @@ export class Thread {
   /** Returns the branch that ends with this checkpoint, or a new one that begins there. */
   async branchAt(base: Saved | undefined): Promise<Branch> {
     const branches = [...this.#branches.values()];
-    const free = branches.find(({ isLog, tip }) => !isLog && tip === base);
-    if (free !== undefined) return free;
+    const free = branches.find(({ last, tip }) => last !== LOG && tip === base);
     const name = `${this.#name}/${this.#nextBranch}`;
     const details = { name, kind: KIND, ...(base !== undefined && { base: base.turn }) };
-    return this.#branchOf(await this.#store.contexts.create(details));
+    const branch = free ?? this.#branchOf(await this.#store.contexts.create(details));
+    const number = Number(branch.last);
+    // The first branch is found without it: who knows of no branch lists all of them.
+    if (number > 0 && branch.head === branch.base)
+      await this.append(await this.log(), [{ type: BRANCH, payload: number }]);
+    return branch;
   }
 
   /** Returns the log of pending writes. */
@@ -96,24 +105,24 @@ export class Thread {
   async append(branch: Branch, turns: readonly NewTurn[]): Promise<void> {
     for (let at = 0; at < turns.length; at += BATCH_TURNS) {
       const batch = turns.slice(at, at + BATCH_TURNS);
-      const expected = branch.isLog ? {} : { expectedHead: branch.head };
+      const expected = branch.last === LOG ? {} : { expectedHead: branch.head };
       const appended = await this.#store.contexts.appendBatch(branch.id, batch, expected);
       // The payloads are at hand: to decode them again took a tenth of the time of a put.
       for (const [i, turn] of appended.entries()) this.#absorb(branch, turn, batch[i]?.payload);
     }
   }
 
-  async #read(find: 'next' | 'all'): Promise<void> {
+  async #read(find: 'new' | 'all'): Promise<void> {
     const { contexts } = this.#store;
     const known = [...this.#branches.values()];
-    if (find === 'next' && known.length > 0 && this.#nextBranch < LOOKUPS_MAX) {
+    const isKnown = known.some(({ last }) => last !== LOG);
+    if (find === 'new' && isKnown && known.length <= LOOKUPS_MAX) {
       // A listing makes the engine write its index first, which took longer than reading a checkpoint.
-      const unknown = [this.#nextBranch, ...(this.#log === undefined ? [LOG] : [])];
-      const [found] = await Promise.all([
-        Promise.all(unknown.map((last) => contexts.byName(`${this.#name}/${last}`))),
+      const [log] = await Promise.all([
+        this.#log === undefined ? contexts.byName(`${this.#name}/${LOG}`) : undefined,
         ...known.map((branch) => this.#readOn(branch)),
       ]);
-      if (found.every((context) => context === undefined)) return;
+      if (log === undefined && this.#toldBranch < this.#nextBranch) return;
     }
     const found = await contextsUnder(this.#store, ...this.parts);
     for (const context of found) {
@@ -130,11 +139,10 @@ export class Thread {
     const known = this.#branches.get(id);
     if (known !== undefined) return known;
     const last = name.slice(name.lastIndexOf('/') + 1);
-    const isLog = last === LOG;
     const tip = [...this.saved.values()].find(({ turn }) => turn === base);
     const at = tip === undefined ? { head: NO_TURN, next: 0 } : { head: base, next: tip.depth + 1 };
-    const branch = { id, isLog, tip, ...at };
-    if (isLog) this.#log = branch;
+    const branch = { id, last, base, tip, ...at };
+    if (last === LOG) this.#log = branch;
     else this.#nextBranch = Math.max(this.#nextBranch, Number(last) + 1);
     this.#branches.set(id, branch);
     return branch;
@@ -163,6 +171,7 @@ export class Thread {
     if (turn.type === CHECKPOINT) this.#takeCheckpoint(branch, turn, payload);
     else if (turn.type === WRITES && payload !== undefined)
       this.#takeWrites(payload as WritesRecord);
+    else if (turn.type === BRANCH) this.#toldBranch = Math.max(this.#toldBranch, Number(payload));
     else if (turn.type === VALUE && typeof payload === 'string')
       this.#values.remember(turn.payloadHash ?? '', payload);
   }
@@ -194,5 +203,7 @@ export class Thread {
     this.#branches.clear();
     this.latest = undefined;
     this.#log = undefined;
+    this.#nextBranch = 0;
+    this.#toldBranch = 0;
   };
 }

@@ -124,7 +124,7 @@ export class QuipuSaver extends BaseCheckpointSaver {
       const turns = [...fresh.values(), { type: CHECKPOINT, payload: record }];
       await thread.append(await thread.branchAt(base), turns);
     };
-    await this.#writers.run(thread, () => withRetries(attempt, () => thread.refresh()));
+    await this.#writers.run(thread, () => withRetries(attempt, () => thread.refresh('all')));
     return configOf(thread, checkpoint.id);
   }
 

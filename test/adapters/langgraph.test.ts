@@ -1,31 +1,15 @@
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
-import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
-import type { Checkpoint, CheckpointMetadata } from '@langchain/langgraph-checkpoint';
 import { deltaChannelHistoryTests, validate } from '@langchain/langgraph-checkpoint-validation';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as vitest from 'vitest';
 import { QuipuSaver } from '../../src/adapters/langgraph.ts';
-import { openStore } from '../../src/open-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import { AT, METADATA, checkpointOf, openFolder, put, setUp, valuesAt } from './langgraph-rig.ts';
 
-const { describe, expect, it, onTestFinished } = vitest;
+const { describe, expect, it } = vitest;
 
 // The suite of LangGraph expects the names of vitest to be global.
 Object.assign(globalThis, vitest);
 
 const folders = new Map<QuipuSaver, () => Promise<void>>();
-
-async function openFolder(): Promise<{ store: Store; folder: string; close: () => Promise<void> }> {
-  const folder = mkdtempSync(join(tmpdir(), 'quipu-langgraph-'));
-  const store = await openStore(folder);
-  const close = async (): Promise<void> => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  return { store, folder, close };
-}
 
 const INITIALIZER = {
   checkpointerName: 'quipudb/langgraph',
@@ -43,75 +27,6 @@ const INITIALIZER = {
 
 validate(INITIALIZER);
 deltaChannelHistoryTests(INITIALIZER);
-
-const METADATA: CheckpointMetadata = { source: 'loop', step: 0, parents: {} };
-const AT = { configurable: { thread_id: 't/1%', checkpoint_ns: '' } };
-
-type Values = Record<string, unknown>;
-
-function checkpointOf(values: Values, version = 1): Checkpoint {
-  const channel_versions = Object.fromEntries(Object.keys(values).map((key) => [key, version]));
-  return { ...emptyCheckpoint(), id: uuid6(0), channel_values: values, channel_versions };
-}
-
-async function setUp(): Promise<{ store: Store; saver: QuipuSaver }> {
-  const { store, close } = await openFolder();
-  onTestFinished(close);
-  return { store, saver: new QuipuSaver(store) };
-}
-
-async function put(saver: QuipuSaver, at: typeof AT, values: Values): Promise<typeof AT> {
-  const checkpoint = checkpointOf(values);
-  const versions = checkpoint.channel_versions;
-  return (await saver.put(at, checkpoint, METADATA, versions)) as typeof AT;
-}
-
-const valuesAt = async (saver: QuipuSaver, at: typeof AT): Promise<unknown> =>
-  (await saver.getTuple(at))?.checkpoint.channel_values;
-
-describe('two forks from one checkpoint', () => {
-  it('read back as two branches, with their writes, also by a second saver', async () => {
-    const { store, saver } = await setUp();
-    const root = await put(saver, AT, { messages: ['a'], n: 0 });
-    let [left, right] = [root, root];
-    const expected: [typeof AT, Values][] = [];
-    for (let n = 1; n <= 5; n += 1) {
-      const list = Array.from({ length: n }, (_, i) => i + 1);
-      left = await put(saver, left, { messages: ['a', ...list.map((i) => `l${i}`)], n });
-      right = await put(saver, right, { messages: ['a', ...list.map((i) => `r${i}`)], n: -n });
-      await saver.putWrites(left, [['messages', [`w${n}`]]], 'left');
-      await saver.putWrites(right, [['messages', [`w${-n}`]]], 'right');
-      expected.push([left, { messages: ['a', ...list.map((i) => `l${i}`)], n }]);
-      expected.push([right, { messages: ['a', ...list.map((i) => `r${i}`)], n: -n }]);
-    }
-    for (const reader of [saver, new QuipuSaver(store)]) {
-      for (const [at, values] of expected) expect(await valuesAt(reader, at)).toEqual(values);
-      expect((await reader.getTuple(left))?.pendingWrites).toEqual([['left', 'messages', ['w5']]]);
-      expect((await reader.getTuple(right))?.pendingWrites).toEqual([
-        ['right', 'messages', ['w-5']],
-      ]);
-    }
-    // One context for each branch, and one for the writes.
-    expect((await store.contexts.list({ namePrefix: 'langgraph/' })).items).toHaveLength(3);
-    await saver.deleteThread('t/1%');
-    expect((await store.contexts.list()).items).toEqual([]);
-    expect(await saver.getTuple(right)).toBeUndefined();
-    expect(await new QuipuSaver(store).getTuple(right)).toBeUndefined();
-  });
-
-  it('written by two savers at the same time lose nothing', async () => {
-    const { store, saver } = await setUp();
-    const other = new QuipuSaver(store);
-    const root = await put(saver, AT, { messages: ['a'] });
-    const puts = Array.from({ length: 12 }, (_, i) =>
-      put(i % 2 === 0 ? saver : other, root, { messages: ['a', `b${i}`] }),
-    );
-    for (const [i, at] of (await Promise.all(puts)).entries()) {
-      expect(await valuesAt(saver, at)).toEqual({ messages: ['a', `b${i}`] });
-      expect(await valuesAt(other, at)).toEqual({ messages: ['a', `b${i}`] });
-    }
-  });
-});
 
 describe('a growing list', () => {
   const message = (n: number): string => `${n}: ${'text '.repeat(200)}${n}`;
@@ -261,49 +176,6 @@ describe('a value of bytes', () => {
     for (const reader of [saver, new QuipuSaver(store)]) {
       expect(await valuesAt(reader, at)).toEqual({ image: new Uint8Array(1000).fill(7) });
     }
-  });
-});
-
-describe('branches that others make', () => {
-  // A few are looked up one by one, many are listed.
-  it.each([3, 12])('are found, all %i of them, also behind one that was removed', async (count) => {
-    const { store, saver } = await setUp();
-    const other = new QuipuSaver(store);
-    const root = await put(saver, AT, { n: 0 });
-    expect(await valuesAt(other, AT)).toEqual({ n: 0 });
-    for (let n = 1; n <= count; n += 1) {
-      await put(saver, await put(saver, root, { n: -n }), { n });
-      await saver.putWrites(root, [['n', n]], `task${n}`);
-      expect(await valuesAt(other, AT)).toEqual({ n });
-      expect((await other.getTuple(root))?.pendingWrites).toHaveLength(n);
-    }
-    const late = new QuipuSaver(store);
-    expect(await valuesAt(late, AT)).toEqual({ n: count });
-    const gone = await put(saver, root, { n: 13 });
-    const kept = await put(saver, root, { n: 14 });
-    const { id } = (await store.contexts.byName(`langgraph/t%2F1%25//${count}`))!;
-    await store.contexts.remove(id);
-    expect(await valuesAt(late, kept)).toEqual({ n: 14 });
-    expect(await valuesAt(late, gone)).toBeUndefined();
-    expect(await valuesAt(late, AT)).toEqual({ n: 14 });
-  });
-});
-
-describe('a thread that another saver deletes', () => {
-  it('is gone for all of them, and may begin again', async () => {
-    const { store, saver } = await setUp();
-    const other = new QuipuSaver(store);
-    const first = await put(saver, AT, { messages: ['a'] });
-    await saver.putWrites(first, [['messages', ['w']]], 'task');
-    expect((await other.getTuple(AT))?.pendingWrites).toHaveLength(1);
-    await saver.deleteThread('t/1%');
-    expect(await other.getTuple(AT)).toBeUndefined();
-    const again = await put(saver, AT, { messages: ['b'] });
-    expect(await valuesAt(other, AT)).toEqual({ messages: ['b'] });
-    expect((await other.getTuple(AT))?.pendingWrites).toEqual([]);
-    expect(await valuesAt(other, first)).toBeUndefined();
-    await put(other, again, { messages: ['b', 'c'] });
-    expect(await valuesAt(saver, AT)).toEqual({ messages: ['b', 'c'] });
   });
 });
 
