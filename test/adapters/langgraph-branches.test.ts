@@ -48,7 +48,6 @@ describe('two forks from one checkpoint', () => {
 });
 
 describe('branches that others make', () => {
-  // A few are looked up one by one, many are listed.
   it.each([3, 12])('are found, all %i of them, also behind one that was removed', async (count) => {
     const { store, saver } = await setUp();
     const other = new QuipuSaver(store);
