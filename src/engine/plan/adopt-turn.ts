@@ -12,8 +12,6 @@ import { assertNoOpenTurn, declareType, planJump } from './plan-turns.ts';
 import type { Report } from './report.ts';
 
 const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
-/** A record needs some payload. The payload of a turn that is gone is never read. */
-const NOTHING: Hash = hashBytes(new Uint8Array());
 
 /** Makes the record of the turn. Its context learns of the turn later, since both may come with the same adoption. */
 export function adoptTurn(draft: Draft, entry: TurnEntry, report: Report): void {
@@ -57,7 +55,9 @@ export function assertPayload(draft: Draft, hash: Hash): void {
 function stubOf({ id }: TurnEntry): Omit<StoredTurn, 'idempotency'> {
   const place = { parent: NO_TURN, context: 0n as TurnRow['context'], depth: 0 };
   const about = { type: '', version: 0, encoding: 0, flags: 0, createdAt: 0 };
-  return { row: { id, ...place, ...about, payload: NOTHING, size: 0 }, jump: 0, sideJump: 0 };
+  // A record needs some payload. The payload of a turn that is gone is never read.
+  const payload = hashBytes(new Uint8Array());
+  return { row: { id, ...place, ...about, payload, size: 0 }, jump: 0, sideJump: 0 };
 }
 
 function claimKey(draft: Draft, { id, key }: TurnEntry): KeyHash | undefined {
