@@ -4,16 +4,19 @@ import { checkLastEventId } from './check-input.ts';
 import type { QueueEvent, QueueFollowOptions } from './queue.ts';
 
 // Looks for events that match. A filter may match none of a million events, so a scan reads one stretch of ids at a
-// time and yields the thread in between. A consumer's bookmark saves looking for the same events again. Each round of
-// the event loop has one long stretch or a few short ones, however many scans run at once: the rest of the process
+// time, and yields the thread after a turn of one or more stretches. A consumer's bookmark saves looking for the same
+// events again. Each round of the event loop has one turn, however many scans run at once: the rest of the process
 // waits for no more.
 
-/** Looking at this many small events takes about 10 ms. */
-const STRETCH = 20_000;
+/**
+ * The events of one turn. If they are small, that takes some milliseconds. A turn ends with this number, not with a time:
+ * scans that go on in step read the same pages, and find them in the cache of the database.
+ */
+const TURN = 20_000;
+/** A turn of events that take longer ends with this time. */
+const TURN_MS = 10;
 /** An event may have 8 MiB, so a stretch has fewer events if a filter could take more steps. These take about 50 ms. */
 export const STRETCH_STEPS = 64_000_000;
-/** Short stretches share a round until they took this long. With a round each, 100 filters took 17 ms more. */
-const ROUND_MS = 2;
 /** A bookmark costs a write. Below this number of events, looking again is cheaper. */
 export const BOOKMARK_WORTH = 500;
 
@@ -154,30 +157,27 @@ async function* stretches<F>(
   filter: F | undefined,
   range: IdRange,
 ): AsyncIterable<IdRange> {
-  const length = filter === undefined ? Infinity : STRETCH;
-  for (let after = range.after; after < range.through;) {
-    if (after > range.after && usedMs >= ROUND_MS) await nextTurn();
-    const beganMs = performance.now();
-    let through = Math.min(range.through, after + length);
+  const length = filter === undefined ? Infinity : TURN;
+  let turn = { from: range.after, beganMs: performance.now() };
+  for (let { after } = range; after < range.through;) {
+    if (after - turn.from >= length || performance.now() - turn.beganMs >= TURN_MS) {
+      await nextTurn();
+      turn = { from: after, beganMs: performance.now() };
+    }
+    let through = Math.min(range.through, turn.from + length);
     if (filter !== undefined && reader.within !== undefined) {
       through = reader.within({ after, through }, filter, STRETCH_STEPS);
     }
     yield { after, through };
     after = through;
-    usedMs += performance.now() - beganMs;
   }
 }
 
-/** The time that all scans took in this round. */
-let usedMs = 0;
 let lastTurn: Promise<unknown> = Promise.resolve();
 
 /** Each turn comes one round of the event loop after the one before it, whichever scan took that one. */
 function nextTurn(): Promise<unknown> {
-  lastTurn = lastTurn.then(async () => {
-    await setImmediate();
-    usedMs = 0;
-  });
+  lastTurn = lastTurn.then(() => setImmediate());
   return lastTurn;
 }
 
