@@ -80,10 +80,10 @@ export async function withBackupFolder<T>(
   const note = await findBackup(files, format.store);
   if (note === undefined) await makeFolder(store.io, path);
   return withLock(files, async () => {
-    await removeIndex(files);
     const base = note && (await findBase(files, note));
-    const erased = await countErased(store);
     if (base !== undefined) await assertContinues(store, files, base.state);
+    await removeIndex(files);
+    const erased = await countErased(store);
     const copied: CopiedPack[] = [];
     for (const pack of note?.copied ?? []) {
       if (await isSameEnd(store, files, packFile(pack.number), pack.length)) copied.push(pack);
