@@ -250,6 +250,17 @@ describe('contexts and turns over HTTP', () => {
     expect(await json(get('/v1/turns/1'))).toMatchObject({ payload: 'hello', state: 'sealed' });
   });
 
+  it('aborts a turn whose text cannot be sealed', async () => {
+    const { send, url } = await serveHttp();
+    await send('POST', '/v1/contexts');
+    await json(send('POST', '/v1/contexts/1/open', { type: 'note' }), 201);
+    const body = Uint8Array.of(0xff);
+    await json(fetch(`${url}/v1/turns/1/delta?offset=0`, { method: 'POST', body }));
+    await json(send('POST', '/v1/turns/1/seal'), 422);
+    const aborted = await json(send('POST', '/v1/turns/1/seal', { abort: 'no text' }), 201);
+    expect(aborted).toMatchObject({ state: 'sealed', outcome: 'aborted' });
+  });
+
   it('compresses what is worth it for who takes it', async () => {
     const { send, url } = await serveHttp();
     await send('POST', '/v1/contexts', { title: 'x'.repeat(1000), labels: ['y'.repeat(100)] });

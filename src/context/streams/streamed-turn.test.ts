@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { QuipuError } from '../../base/errors.ts';
+import { Lifetime } from '../../base/lifetime.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
 import { createContexts } from '../verbs/create-contexts.ts';
@@ -65,6 +66,20 @@ describe('an open turn that another process writes', () => {
     };
     expect(await other.abort('stopped')).toMatchObject({ payload: 'xxxxx', reason: 'stopped' });
     await expect(turn.seal()).rejects.toMatchObject({ code: 'INVALID' });
+  });
+
+  it('is tried to be ended any number of times, and nothing of that is held until the store closes', async () => {
+    const held = vi.spyOn(Lifetime.prototype, 'onClose');
+    const { contexts, turn } = await openTurn();
+    await turn.write(Uint8Array.of(0xff));
+    await turn.flush();
+    const before = held.mock.calls.length;
+    for (let tries = 0; tries < 10; tries += 1) {
+      const other = await contexts.resume(turn.id);
+      await expect(other.seal()).rejects.toMatchObject({ code: 'INVALID' });
+    }
+    expect(held.mock.calls.length).toBe(before);
+    held.mockRestore();
   });
 
   it('is not sealed over bytes that its sealer has not seen', async () => {

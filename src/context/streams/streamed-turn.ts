@@ -32,7 +32,8 @@ export class StreamedTurn implements OpenTurn {
   readonly id: TurnId;
   readonly #parts: StreamedTurnParts;
   readonly #writer: DeltaWriter;
-  readonly #forgetClose: () => void;
+  /** Set by the first write: a handle that only ends a turn holds nothing for the close of the store. */
+  #forgetClose: (() => void) | undefined;
   /** The first half of a character, when a string was cut in the middle of it. */
   #half = '';
   #ending: Ending | undefined;
@@ -43,7 +44,6 @@ export class StreamedTurn implements OpenTurn {
     this.#writer = new DeltaWriter(async (offset, bytes) => {
       await parts.engine.commit({ deltas: [{ turn: row.id, offset, bytes }] });
     }, acknowledgedBytes);
-    this.#forgetClose = parts.lifetime.onClose(() => this.#writer.flush());
   }
 
   get acknowledgedBytes(): number {
@@ -61,6 +61,7 @@ export class StreamedTurn implements OpenTurn {
       const { bytes, half } = this.#toBytes(piece);
       assertPayloadFits(this.#writer.length + bytes.length, this.#parts.maxPayloadBytes);
       this.#half = half;
+      this.#forgetClose ??= this.#parts.lifetime.onClose(() => this.#writer.flush());
       return this.#writer.push(bytes);
     } catch (error) {
       return Promise.reject(error as Error);
@@ -108,7 +109,7 @@ export class StreamedTurn implements OpenTurn {
     this.#ending = { how, turn: end() };
     try {
       const turn = await this.#ending.turn;
-      this.#forgetClose();
+      this.#forgetClose?.();
       return turn;
     } catch (error) {
       this.#ending = undefined;

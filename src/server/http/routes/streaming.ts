@@ -1,12 +1,8 @@
 import { z } from 'zod';
 import type { TurnId } from '../../../base/brand.ts';
 import { invalid, notFound } from '../../../base/errors.ts';
-import { decodeUtf8 } from '../../../base/text.ts';
 import { assertPayloadFits } from '../../../context/payloads/codecs.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
-import { planSeal } from '../../../context/streams/plan-seal.ts';
-import type { Engine, OpenTurnRow } from '../../../engine/engine.ts';
-import { Encoding } from '../../../format/turn-record.ts';
 import { headCondition } from '../exchange/conditions.ts';
 import { eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
@@ -76,11 +72,10 @@ export const streamingRoutes: readonly Route[] = [
       example: { abort: 'the model stopped answering' },
     },
     answer: { status: 201, what: 'The sealed turn', json: turnJson, example: EXAMPLE_TURN },
-    async run({ params: { id }, body, store, engine }) {
-      const { row, bytes } = await mustGetOpen(engine, id);
-      if (body.abort === undefined && row.encoding === Encoding.text) decodeUtf8(bytes);
-      await engine.commit(planSeal(id, bytes, body.abort));
-      const turn = await store.contexts.turn(id, { payload: false });
+    async run({ params: { id }, body: { abort }, store: { contexts } }) {
+      const open = await contexts.resume(id);
+      await (abort === undefined ? open.seal() : open.abort(abort));
+      const turn = await contexts.turn(id, { payload: false });
       if (turn === undefined) throw notFound('turn', id);
       return appended(turn);
     },
@@ -120,11 +115,4 @@ async function* deltas(
     offset += piece.length;
     yield { id: String(offset), event: 'delta', data };
   }
-}
-
-async function mustGetOpen(engine: Engine, id: TurnId): Promise<OpenTurnRow> {
-  const open = await engine.getOpenTurn(id);
-  if (open !== undefined) return open;
-  if ((await engine.getTurn(id)) === undefined) throw notFound('turn', id);
-  throw invalid('turn', `${id} is sealed already`);
 }
