@@ -19,7 +19,10 @@ const EMPTY: Statement = {
   name: 'empty-store',
   text: `WITH ${['transactions', ...TABLES].map((name) => `of_${name} AS (DELETE FROM quipu.${name})`).join(', ')} DELETE FROM quipu.clock`,
 };
-const START: Statement = { name: 'start-clock', text: 'INSERT INTO quipu.clock DEFAULT VALUES' };
+const START: Statement = {
+  name: 'start-clock',
+  text: 'INSERT INTO quipu.clock DEFAULT VALUES RETURNING store',
+};
 const CONNECTIONS = 3;
 
 interface Opening {
@@ -53,8 +56,12 @@ export class StoreSchemas {
     const used = this.#free.shift();
     if (used !== undefined) {
       const database = this.#connect(used);
-      await database.query(EMPTY);
-      await database.query(START);
+      // A connection that is made from now on must find the store that is expected, whichever engine makes it.
+      const [clock] = await database.write(async (transaction) => {
+        await transaction.query(EMPTY);
+        return transaction.query<{ store: string }>(START);
+      });
+      for (const each of [database, ...used.idle]) each.expect(clock!.store);
       return this.#openAt(used, database, opening);
     }
     this.#made += 1;
