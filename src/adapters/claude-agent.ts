@@ -4,6 +4,7 @@ import { invalid } from '../base/errors.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { NewTurn } from '../context/contexts.ts';
+import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
 import {
   BATCH_TURNS,
@@ -76,9 +77,9 @@ export class QuipuSessionStore implements SessionStore {
     const context = await this.#store.contexts.byName(this.#nameOf(key));
     if (context === undefined || context.head === 0n) return null;
     const entries: SessionStoreEntry[] = [];
-    for await (const { payload } of this.#store.contexts.chain(context.head)) {
-      // An entry that was erased is left out.
-      if (payload !== undefined) entries.push(payload as SessionStoreEntry);
+    for await (const turn of this.#store.contexts.chain(context.head)) {
+      const entry = entryOf(turn);
+      if (entry !== undefined) entries.push(entry);
     }
     return entries;
   }
@@ -126,8 +127,8 @@ export class QuipuSessionStore implements SessionStore {
     let from: number | undefined = head === 0n ? undefined : transcript.next;
     while (from !== undefined && from <= headDepth) {
       const page = await this.#store.contexts.range(id, from, headDepth + 1);
-      for (const { payload } of page.turns) {
-        const { uuid } = (payload ?? {}) as { uuid?: string };
+      for (const turn of page.turns) {
+        const uuid = entryOf(turn)?.uuid;
         if (uuid !== undefined) transcript.uuids.add(uuid);
       }
       from = page.nextDepth;
@@ -137,4 +138,10 @@ export class QuipuSessionStore implements SessionStore {
     this.#transcripts.set(name, transcript);
     return transcript;
   }
+}
+
+/** Undefined for an entry that was erased, and for turns of others, such as a note. */
+function entryOf({ type, payload }: Turn): SessionStoreEntry | undefined {
+  const isEntry = type === ENTRY && typeof payload === 'object' && payload !== null;
+  return isEntry ? (payload as SessionStoreEntry) : undefined;
 }

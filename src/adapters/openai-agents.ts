@@ -130,7 +130,7 @@ export class QuipuSession implements Session, SessionHistoryRewriteAwareSession 
           ? await this.#store.contexts.last(id, count)
           : await this.#store.contexts.before(id, cursor, count);
       const items = page.turns.filter(
-        ({ type, payload }) => type === ITEM && payload !== undefined,
+        ({ type, payload }) => type === ITEM && typeof payload === 'object' && payload !== null,
       );
       pages.push(items);
       left -= items.length;

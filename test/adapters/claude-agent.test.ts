@@ -91,6 +91,16 @@ describe('a session store of the Claude Agent SDK', () => {
     ]);
   });
 
+  it('leaves out turns of others, whatever they hold', async () => {
+    const { store, sessions } = await setUp();
+    await sessions.append(KEY, [entry(1, 'a')]);
+    const { id } = (await store.contexts.list()).items[0]!;
+    await store.contexts.append(id, { type: 'note', payload: { uuid: 'b' } });
+    await store.contexts.append(id, { type: 'claude.entry', payload: null });
+    await new QuipuSessionStore(store).append(KEY, [entry(2, 'b')]);
+    expect(await sessions.load(KEY)).toEqual([entry(1, 'a'), entry(2, 'b')]);
+  });
+
   it('loses and doubles nothing when two stores append at once', async () => {
     const { store, sessions } = await setUp();
     const other = new QuipuSessionStore(store);

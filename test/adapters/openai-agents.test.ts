@@ -101,6 +101,7 @@ describe('a session', () => {
     const { id, head } = (await store.contexts.byName('openai-agents/a%2Fb%25'))!;
     await store.contexts.tombstone(head - 1n, 'private');
     await store.contexts.append(id, { type: 'note', payload: 'of somebody else' });
+    await store.contexts.append(id, { type: 'openai.item', payload: null });
     expect(await session.getItems()).toEqual([image]);
     expect(await session.getItems(2)).toEqual([image]);
     expect(await session.popItem()).toEqual(image);
