@@ -68,6 +68,27 @@ it.each([
   expect(rounds).toBeLessThanOrEqual(turns + 1);
 });
 
+it('catches up after turns that ended early', async () => {
+  let nowMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const reader: EventReader<string> = {
+    newestId: () => 100_000,
+    countMatches({ after }) {
+      // The first ten stretches are interrupted.
+      if (after < 10_000) nowMs += 15;
+      return 0;
+    },
+    matches: () => [],
+    firstMatch: () => undefined,
+    within: ({ after, through }) => Math.min(through, after + 1000),
+  };
+  const page = { after: 0, limit: 1 };
+  const rounds = await countRounds(() => countMatches(reader, 'filter', page));
+  expect(rounds).toBeGreaterThanOrEqual(10);
+  // Those that come later are in one turn, and not in four or five.
+  expect(rounds).toBeLessThanOrEqual(12);
+});
+
 it('goes on in step with other scans', async () => {
   const seen: string[] = [];
   const reader: EventReader<string> = {

@@ -158,13 +158,14 @@ async function* stretches<F>(
   range: IdRange,
 ): AsyncIterable<IdRange> {
   const length = filter === undefined ? Infinity : TURN;
-  let turn = { from: range.after, beganMs: performance.now() };
+  let turn = { end: range.after + length, beganMs: performance.now() };
   for (let { after } = range; after < range.through;) {
-    if (after - turn.from >= length || performance.now() - turn.beganMs >= TURN_MS) {
+    if (after >= turn.end || performance.now() - turn.beganMs >= TURN_MS) {
       await nextTurn();
-      turn = { from: after, beganMs: performance.now() };
+      // A scan whose turn ended early catches up with the others.
+      turn = { end: turn.end + length, beganMs: performance.now() };
     }
-    let through = Math.min(range.through, turn.from + length);
+    let through = Math.min(range.through, turn.end);
     if (filter !== undefined && reader.within !== undefined) {
       through = reader.within({ after, through }, filter, STRETCH_STEPS);
     }
