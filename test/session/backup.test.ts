@@ -46,6 +46,30 @@ describe('sessions in a backup', () => {
     expect(await again.maintain.verify()).toMatchObject({ ok: true, problems: [] });
   });
 
+  it('are brought up to date among the artifacts, also those that the store does not know', async () => {
+    const { store, folder } = await rig();
+    const backup = join(folder, 'backup');
+    const session = await store.sessions.create({ cwd: '/project' });
+    await session.saveArtifact('an artifact', 'bash');
+    const place = join(session.file!.replace(/\.jsonl$/, ''), 'agent.jsonl');
+    fs.writeFileSync(place, '{"n":1}\n');
+    await store.maintain.backup(backup);
+    fs.appendFileSync(place, '{"n":2}\n');
+    await store.maintain.backup(backup);
+    const found = fs.readdirSync(backup, { recursive: true, encoding: 'utf8' });
+    const [copy] = found.filter((name) => name.endsWith('/agent.jsonl'));
+    expect(fs.readFileSync(join(backup, copy!), 'utf8')).toBe('{"n":1}\n{"n":2}\n');
+  });
+
+  it('say so when the list of them is damaged', async () => {
+    const { store, folder } = await rig();
+    await store.sessions.create({ cwd: '/project' });
+    const backup = join(folder, 'backup');
+    await store.maintain.backup(backup);
+    fs.writeFileSync(join(backup, 'sessions/backup.json'), '{"a":5}\n');
+    await expect(store.maintain.backup(backup)).rejects.toMatchObject({ code: 'CORRUPT' });
+  });
+
   it('are not copied over a good copy when they are damaged', async () => {
     const { store, folder } = await rig();
     const backup = join(folder, 'backup');

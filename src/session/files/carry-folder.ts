@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { createSha256 } from '../../base/hash.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { SUMS_FOLDER, sumsOf } from './file-sums.ts';
@@ -12,11 +12,13 @@ const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 interface CarryOptions {
   /** Returns true for files that may share their bytes with the original: those that never change again. */
   shares(name: string): boolean;
+  /** Called for each file that has its place already. */
+  renew?(from: string, to: string): Promise<void>;
 }
 
 /**
  * Gives every file of a folder and its subfolders a place in another folder. Files that are there already are not
- * touched. Hidden files belong to the folder itself and stay behind, except checksums. The result is durable when this
+ * touched, except by `renew`. Hidden files belong to the folder itself and stay behind, except checksums. The result is durable when this
  * resolves.
  */
 export async function carryFolder(
@@ -32,13 +34,13 @@ export async function carryFolder(
     const target = join(to, name);
     const kind = (await io.stat(source))?.kind;
     if (kind === 'folder') await carryFolder(io, source, target, options);
-    else if (kind === 'file') await carryFile(io, source, target, options.shares(name));
+    else if (kind === 'file') await carryFile(io, source, target, options);
   }
   await io.syncDir(to);
 }
 
-async function carryFile(io: Io, from: string, to: string, shares: boolean): Promise<void> {
-  if (shares) {
+async function carryFile(io: Io, from: string, to: string, options: CarryOptions): Promise<void> {
+  if (options.shares(basename(from))) {
     try {
       await io.link(from, to);
       return;
@@ -47,8 +49,8 @@ async function carryFile(io: Io, from: string, to: string, shares: boolean): Pro
       if (!NO_LINKS.some((code) => isErrno(error, code))) throw error;
     }
   }
-  if ((await io.stat(to)) !== undefined) return;
-  await copyFile({ io, path: from }, { io, path: to });
+  if ((await io.stat(to)) !== undefined) await options.renew?.(from, to);
+  else await copyFile({ io, path: from }, { io, path: to });
 }
 
 export interface FilePlace {

@@ -1,10 +1,11 @@
-import { dirname, isAbsolute, join, relative } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { QuipuError, corrupt } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import type { FileCopies } from '../../engine/upkeep.ts';
 import { carryFolder, copyWithSums, removeTree } from '../files/carry-folder.ts';
 import {
+  SUMS_FOLDER,
   coverSeen,
   coveredBy,
   findChanged,
@@ -115,10 +116,20 @@ async function copySession(io: Io, from: string, to: string): Promise<FileCopies
     const [artifacts, place] = [artifactsFolderOf(from), artifactsFolderOf(to)];
     if (artifacts === undefined || place === undefined) return sum;
     if ((await io.stat(artifacts))?.kind === 'folder') {
-      await carryFolder(io, artifacts, place, { shares: () => false });
+      const renew = (source: string, target: string): Promise<void> =>
+        renewSession(io, source, target);
+      await carryFolder(io, artifacts, place, { shares: () => false, renew });
     }
     return sum;
   });
+}
+
+/** A subagent writes its session among the artifacts, and the session grows. Artifacts stay as they were written. */
+async function renewSession(io: Io, from: string, to: string): Promise<void> {
+  // Checksums go with their file.
+  if (!from.endsWith('.jsonl') || basename(dirname(from)) === SUMS_FOLDER) return;
+  if ((await io.stat(from))?.size === (await io.stat(to))?.size) return;
+  if ((await findProblem(io, from)) === undefined) await copyWithSums(io, from, to);
 }
 
 /** Returns true when the copy has all bytes, and both files were written with the same bytes. */
@@ -161,10 +172,12 @@ async function readPlaces(io: Io, folder: string): Promise<Places> {
   const path = join(folder, LIST);
   const bytes = await readWhole(io, path);
   if (bytes === undefined) return {};
+  const message = `${path} is damaged: it does not say which sessions are in the backup`;
   try {
-    return JSON.parse(bytes.toString('utf8')) as Places;
+    const places = Object(JSON.parse(bytes.toString('utf8'))) as Places;
+    if (Object.values(places).every((place) => typeof place === 'string')) return places;
   } catch (error) {
-    const message = `${path} is damaged: it does not say which sessions are in the backup`;
     throw corrupt(path, message, { cause: error });
   }
+  throw corrupt(path, message);
 }
