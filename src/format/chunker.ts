@@ -1,3 +1,4 @@
+import { firstUse } from '../base/first-use.ts';
 import { hashRaw } from '../base/hash.ts';
 
 // Content-defined chunks: FastCDC with normalised chunking.             docs/format/blobs.md
@@ -17,17 +18,17 @@ export const LARGE_BLOB_BYTES: number = 256 * 1024;
 const MASK_BEFORE_AVG = 0xffff8000 | 0;
 const MASK_AFTER_AVG = 0xfff80000 | 0;
 
-/** Made for the first cut: a program that cuts nothing starts sooner. */
-let madeGear: Int32Array | undefined;
-
-/** gear[b] is the little-endian u32 at the start of BLAKE3("quipu.gear\0" and the byte b). */
-function makeGear(): Int32Array {
-  return Int32Array.from({ length: 256 }, (_, byte) => {
+/**
+ * gear[b] is the little-endian u32 at the start of BLAKE3("quipu.gear\0" and the byte b). It is made for the first cut: a
+ * program that cuts nothing starts sooner.
+ */
+const gearOf = firstUse(() =>
+  Int32Array.from({ length: 256 }, (_, byte) => {
     const input = Buffer.from('quipu.gear\0 ', 'latin1');
     input[input.length - 1] = byte;
     return Buffer.from(hashRaw(input)).readInt32LE(0);
-  });
-}
+  }),
+);
 
 /**
  * Where the chunk that begins at `start` ends, within `buffer[start, end)`. The end counts as a cut, so
@@ -37,7 +38,7 @@ export function cutPoint(buffer: Uint8Array, start: number, end: number): number
   if (end - start <= CHUNK_MIN) return end;
   const average = Math.min(end, start + CHUNK_AVG);
   const last = Math.min(end, start + CHUNK_MAX);
-  const gear = (madeGear ??= makeGear());
+  const gear = gearOf();
   let hash = 0;
   let at = start + CHUNK_MIN;
   for (; at < average; at += 1) {

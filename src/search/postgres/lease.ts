@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QuipuError } from '../../base/errors.ts';
 import type { Database } from '../../postgres/database.ts';
-import type { Statement } from '../../postgres/sql.ts';
+import { prepared } from '../../postgres/sql.ts';
 import type { HoldWish } from '../contract/search-index.ts';
 
 // Which server may change the index, by the database's clock.
@@ -21,40 +21,28 @@ const LOOK_MS_MAX = 500;
 const WAITS_MS = 5000;
 
 const SOON = `set_config('synchronous_commit', 'off', true)`;
-const CLAIM: Statement = {
-  name: 'search-claim',
-  text: `UPDATE quipu.search_state SET holder = $1, begun = true,
-      expires_at = clock_timestamp() + $2 * interval '1 millisecond',
-      waiting = CASE WHEN waiting = $1 THEN NULL ELSE waiting END
-    WHERE texts = $3 AND (holder IS NULL OR holder = $1 OR expires_at < clock_timestamp())
-      AND (waiting IS NULL OR waiting = $1 OR waits_until < clock_timestamp())
-    RETURNING generation, next_doc AS next, (SELECT seq FROM quipu.clock) AS seq,
-      EXISTS (SELECT FROM quipu.search_erasures e WHERE e.expires_at < clock_timestamp()) AS doubtful, ${SOON}`,
-};
-const LOOK: Statement = {
-  name: 'search-look',
-  text: 'SELECT texts, done, total, what FROM quipu.search_state',
-};
-const WAIT: Statement = {
-  name: 'search-wait',
-  text: `UPDATE quipu.search_state SET waiting = $1, waits_until = clock_timestamp() + $2 * interval '1 millisecond'
-    WHERE waiting IS NULL OR waiting = $1 OR waits_until < clock_timestamp() RETURNING ${SOON}`,
-};
-const RENEW: Statement = {
-  name: 'search-renew',
-  text: `UPDATE quipu.search_state SET expires_at = clock_timestamp() + $2 * interval '1 millisecond'
-    WHERE holder = $1
-    RETURNING (waiting IS NOT NULL AND waits_until > clock_timestamp()) AS wanted, ${SOON}`,
-};
-const RELEASE: Statement = {
-  name: 'search-release',
-  text: `UPDATE quipu.search_state SET holder = NULL, expires_at = NULL, seen_seq = greatest(seen_seq, $2)
-    WHERE holder = $1 RETURNING ${SOON}`,
-};
-const NO_LONGER: Statement = {
-  name: 'search-no-longer',
-  text: 'UPDATE quipu.search_state SET waiting = NULL WHERE waiting = $1',
-};
+const CLAIM = prepared('search-claim')`
+  UPDATE quipu.search_state SET holder = $1, begun = true,
+    expires_at = clock_timestamp() + $2 * interval '1 millisecond',
+    waiting = CASE WHEN waiting = $1 THEN NULL ELSE waiting END
+  WHERE texts = $3 AND (holder IS NULL OR holder = $1 OR expires_at < clock_timestamp())
+    AND (waiting IS NULL OR waiting = $1 OR waits_until < clock_timestamp())
+  RETURNING generation, next_doc AS next, (SELECT seq FROM quipu.clock) AS seq,
+    EXISTS (SELECT FROM quipu.search_erasures e WHERE e.expires_at < clock_timestamp()) AS doubtful, ${SOON}`;
+const LOOK = prepared('search-look')`
+  SELECT texts, done, total, what FROM quipu.search_state`;
+const WAIT = prepared('search-wait')`
+  UPDATE quipu.search_state SET waiting = $1, waits_until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE waiting IS NULL OR waiting = $1 OR waits_until < clock_timestamp() RETURNING ${SOON}`;
+const RENEW = prepared('search-renew')`
+  UPDATE quipu.search_state SET expires_at = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE holder = $1
+  RETURNING (waiting IS NOT NULL AND waits_until > clock_timestamp()) AS wanted, ${SOON}`;
+const RELEASE = prepared('search-release')`
+  UPDATE quipu.search_state SET holder = NULL, expires_at = NULL, seen_seq = greatest(seen_seq, $2)
+  WHERE holder = $1 RETURNING ${SOON}`;
+const NO_LONGER = prepared('search-no-longer')`
+  UPDATE quipu.search_state SET waiting = NULL WHERE waiting = $1`;
 
 /** The right to change the index, as long as it lasts. */
 export class Lease {
