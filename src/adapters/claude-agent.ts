@@ -4,12 +4,12 @@ import { invalid } from '../base/errors.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { NewTurn } from '../context/contexts.ts';
-import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
 import {
-  BATCH_TURNS,
+  batchesOf,
   contextsUnder,
   joinName,
+  ownPayload,
   splitName,
   toJsonTurn,
   withRetries,
@@ -56,8 +56,7 @@ export class QuipuSessionStore implements SessionStore {
             if (uuid !== undefined) seen.add(uuid);
             turns.push(toJsonTurn(ENTRY, entry));
           }
-          for (let at = 0; at < turns.length; at += BATCH_TURNS) {
-            const batch = turns.slice(at, at + BATCH_TURNS);
+          for (const batch of batchesOf(turns)) {
             const expected = { expectedHead: transcript.head };
             const last = (
               await this.#store.contexts.appendBatch(transcript.id, batch, expected)
@@ -78,8 +77,8 @@ export class QuipuSessionStore implements SessionStore {
     if (context === undefined || context.head === 0n) return null;
     const entries: SessionStoreEntry[] = [];
     for await (const turn of this.#store.contexts.chain(context.head)) {
-      const entry = entryOf(turn);
-      if (entry !== undefined) entries.push(entry);
+      const entry = ownPayload(turn, ENTRY);
+      if (entry !== undefined) entries.push(entry as SessionStoreEntry);
     }
     return entries;
   }
@@ -128,7 +127,7 @@ export class QuipuSessionStore implements SessionStore {
     while (from !== undefined && from <= headDepth) {
       const page = await this.#store.contexts.range(id, from, headDepth + 1);
       for (const turn of page.turns) {
-        const uuid = entryOf(turn)?.uuid;
+        const { uuid } = (ownPayload(turn, ENTRY) ?? {}) as Partial<SessionStoreEntry>;
         if (uuid !== undefined) transcript.uuids.add(uuid);
       }
       from = page.nextDepth;
@@ -138,10 +137,4 @@ export class QuipuSessionStore implements SessionStore {
     this.#transcripts.set(name, transcript);
     return transcript;
   }
-}
-
-/** Undefined for an entry that was erased, and for turns of others, such as a note. */
-function entryOf({ type, payload }: Turn): SessionStoreEntry | undefined {
-  const isEntry = type === ENTRY && typeof payload === 'object' && payload !== null;
-  return isEntry ? (payload as SessionStoreEntry) : undefined;
 }

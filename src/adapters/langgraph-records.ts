@@ -30,6 +30,27 @@ export interface WritesRecord {
   readonly writes: readonly (readonly [index: number, channel: string, value: Change])[];
 }
 
+/** False for what another program appended with the type of a checkpoint. */
+export function isCheckpoint(payload: unknown): payload is CheckpointRecord {
+  const { id, values } = Object(payload) as { readonly id?: unknown; readonly values?: unknown };
+  return typeof id === 'string' && isList(values) && values.every((each) => hasChange(each, 1));
+}
+
+/** The same for pending writes. */
+export function isWrites(payload: unknown): payload is WritesRecord {
+  const { writes } = Object(payload) as { readonly writes?: unknown };
+  return isList(writes) && writes.every((each) => hasChange(each, 2));
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function hasChange(entry: unknown, at: number): boolean {
+  const change = isList(entry) ? entry[at] : undefined;
+  return change === null || typeof change === 'string' || isList(change);
+}
+
 /** A list is kept by its elements. Pieces from `length` on belong to longer lists, which share the array. */
 export interface List {
   readonly pieces: Piece[];

@@ -5,8 +5,17 @@ import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
-import { BATCH_TURNS, contextsUnder, splitName, withRetries } from './shared.ts';
-import { BRANCH, CHECKPOINT, VALUE, WRITES, changed, stateAfter } from './langgraph-records.ts';
+import { batchesOf, contextsUnder, splitName, withRetries } from './shared.ts';
+import {
+  BRANCH,
+  CHECKPOINT,
+  VALUE,
+  WRITES,
+  changed,
+  isCheckpoint,
+  isWrites,
+  stateAfter,
+} from './langgraph-records.ts';
 import type { CheckpointRecord, State, Value, WritesRecord } from './langgraph-records.ts';
 import type { Values } from './langgraph-values.ts';
 
@@ -101,8 +110,7 @@ export class Thread {
   }
 
   async append(branch: Branch, turns: readonly NewTurn[]): Promise<void> {
-    for (let at = 0; at < turns.length; at += BATCH_TURNS) {
-      const batch = turns.slice(at, at + BATCH_TURNS);
+    for (const batch of batchesOf(turns)) {
       const expected = branch.last === LOG ? {} : { expectedHead: branch.head };
       const appended = await this.#store.contexts.appendBatch(branch.id, batch, expected);
       // The payloads are at hand: to decode them again took a tenth of the time of a put.
@@ -164,16 +172,16 @@ export class Thread {
     if (turn.depth !== branch.next || this.#branches.get(branch.id) !== branch) return;
     branch.head = turn.id;
     branch.next += 1;
-    if (turn.type === CHECKPOINT) this.#takeCheckpoint(branch, turn, payload);
-    else if (turn.type === WRITES && payload !== undefined)
-      this.#takeWrites(payload as WritesRecord);
+    const isErased = payload === undefined;
+    if (turn.type === CHECKPOINT && (isErased || isCheckpoint(payload)))
+      this.#takeCheckpoint(branch, turn, payload);
+    else if (turn.type === WRITES && isWrites(payload)) this.#takeWrites(payload);
     else if (turn.type === BRANCH) this.#toldBranch = Math.max(this.#toldBranch, Number(payload));
     else if (turn.type === VALUE && typeof payload === 'string')
       this.#values.remember(turn.payloadHash ?? '', payload);
   }
 
-  #takeCheckpoint(branch: Branch, { id: turn, depth }: Turn, payload: unknown): void {
-    const record = payload as CheckpointRecord | undefined;
+  #takeCheckpoint(branch: Branch, { id: turn, depth }: Turn, record?: CheckpointRecord): void {
     const known = this.saved.get(record?.id ?? '');
     const before = branch.tip?.state;
     if (known?.turn === turn) branch.tip = known;

@@ -136,7 +136,7 @@ function toUtf8({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString();
 }
 
-/** What these make is serialised by its own fields alone. Other classes may have private ones. */
+/** An object of these is serialised by its own fields alone. Other classes may have private ones. */
 const PLAIN = new Set<unknown>([null, Object.prototype, Array.prototype]);
 for (const made of Object.values(messages)) if ('prototype' in made) PLAIN.add(made.prototype);
 

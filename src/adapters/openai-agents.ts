@@ -10,7 +10,15 @@ import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
-import { BATCH_TURNS, joinName, keptOf, replaceAfter, toJsonTurn, withRetries } from './shared.ts';
+import {
+  batchesOf,
+  joinName,
+  keptOf,
+  ownPayload,
+  replaceAfter,
+  toJsonTurn,
+  withRetries,
+} from './shared.ts';
 
 const ITEM = 'openai.item';
 const KIND = 'openai-agents';
@@ -51,12 +59,8 @@ export class QuipuSession implements Session, SessionHistoryRewriteAwareSession 
 
   /** The items are durable when this resolves, and stand together unless there are more than 5,000. */
   async addItems(items: AgentInputItem[]): Promise<void> {
-    if (items.length === 0) return;
-    const turns = items.map(toTurn);
-    for (let at = 0; at < turns.length; at += BATCH_TURNS) {
-      await this.#withContext(({ id }) =>
-        this.#store.contexts.appendBatch(id, turns.slice(at, at + BATCH_TURNS)),
-      );
+    for (const batch of batchesOf(items.map(toTurn))) {
+      await this.#withContext(({ id }) => this.#store.contexts.appendBatch(id, batch));
     }
   }
 
@@ -129,9 +133,7 @@ export class QuipuSession implements Session, SessionHistoryRewriteAwareSession 
         cursor === undefined
           ? await this.#store.contexts.last(id, count)
           : await this.#store.contexts.before(id, cursor, count);
-      const items = page.turns.filter(
-        ({ type, payload }) => type === ITEM && typeof payload === 'object' && payload !== null,
-      );
+      const items = page.turns.filter((turn) => ownPayload(turn, ITEM) !== undefined);
       pages.push(items);
       left -= items.length;
       ({ cursor } = page);

@@ -2,11 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { NO_TURN, type TurnId } from '../base/brand.ts';
 import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
+import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
 import { isQuipuError } from '../base/errors.ts';
 import { eachPage } from '../base/each-page.ts';
+import { groupsOf } from '../base/groups-of.ts';
 
-// What the adapters share. The threads of a framework are contexts with names of several parts, such as
+// Code that several adapters share. The threads of a framework are contexts with names of several parts, such as
 // `langgraph/<thread>/<namespace>/0`. A slash in a part is escaped, so no part can reach into another thread.
 
 /** Returns the name that these parts make. */
@@ -61,8 +63,17 @@ export function keptOf<T>(
   return { keep, parent: keep === stored.length ? head : (stored[keep - 1]?.id ?? NO_TURN) };
 }
 
-/** The number of turns that go into one append. */
-export const BATCH_TURNS = 5000;
+const BATCH_TURNS = 5000;
+
+/** Cuts turns into those that go into one append each. */
+export function batchesOf(turns: readonly NewTurn[]): Iterable<NewTurn[]> {
+  return groupsOf(turns, BATCH_TURNS);
+}
+
+/** Returns the value of a turn of ours. Undefined for one that was erased, and for turns of others, such as a note. */
+export function ownPayload({ type, payload }: Turn, own: string): object | undefined {
+  return type === own && typeof payload === 'object' && payload !== null ? payload : undefined;
+}
 
 /**
  * Replaces what comes after `parent` on the way to the head: with a branch of these turns, or with nothing. One commit
@@ -76,8 +87,7 @@ export async function replaceAfter(
 ): Promise<void> {
   let at = { parent, expectedHead: head };
   if (turns.length === 0 && parent !== head) await store.contexts.moveHead(id, parent, at);
-  for (let from = 0; from < turns.length; from += BATCH_TURNS) {
-    const batch = turns.slice(from, from + BATCH_TURNS);
+  for (const batch of batchesOf(turns)) {
     const last = (await store.contexts.appendBatch(id, batch, at)).at(-1)?.id ?? parent;
     at = { parent: last, expectedHead: last };
   }

@@ -47,6 +47,28 @@ describe('two forks from one checkpoint', () => {
   });
 });
 
+it.each<[type: string, payload: unknown]>([
+  ['note', 'of somebody'],
+  ['langgraph.checkpoint', null],
+  ['langgraph.checkpoint', { id: 'x', values: [5] }],
+  ['langgraph.checkpoint', { id: 'x', values: [['n', 5]] }],
+  ['langgraph.writes', null],
+  ['langgraph.writes', { checkpoint: 'x', task: 't', writes: [[0, 'n']] }],
+  ['langgraph.branch', 'none'],
+])('turns of others, such as %s with %j, are passed over', async (type, payload) => {
+  const { store, saver } = await setUp();
+  const at = await put(saver, AT, { n: 1 });
+  await saver.putWrites(at, [['n', 2]], 'task');
+  for (const { id } of (await store.contexts.list()).items)
+    await store.contexts.append(id, { type, payload });
+  const next = await put(saver, at, { n: 3 });
+  for (const reader of [saver, new QuipuSaver(store)]) {
+    expect(await valuesAt(reader, AT)).toEqual({ n: 3 });
+    expect(await valuesAt(reader, next)).toEqual({ n: 3 });
+    expect((await reader.getTuple(at))?.pendingWrites).toEqual([['task', 'n', 2]]);
+  }
+});
+
 describe('branches that others make', () => {
   it.each([3, 12])('are found, all %i of them, also behind one that was removed', async (count) => {
     const { store, saver } = await setUp();

@@ -9,9 +9,9 @@ import { DeltaTail, bytesAfter } from '../streams/delta-tail.ts';
 import type { Turn } from '../turn.ts';
 import { mustGetTurn, readTurn } from '../turns/read-turns.ts';
 
-// What a reader that takes its time costs:
-// - a piece, and a tail of deltas that all readers share. A turn that was read as a whole is held weakly, and read again
-//   if its memory was needed.
+// The price of a reader that takes its time:
+// - It holds a piece, and a tail of deltas that all readers share. A turn that was read as a whole is held weakly, and
+//   read again if its memory was needed.
 // - Readers that need the same turn as a whole share the read.
 
 const TAIL_BYTES_MAX = 1_048_576;
