@@ -72,6 +72,29 @@ describe('DeltaWriter', () => {
     expect(sent.length).toBeLessThanOrEqual((performance.now() - began) / 10 + 2);
   });
 
+  it('keeps the window although a timer that is set in a busy loop fires early', async () => {
+    const beginnings: number[] = [];
+    const writer = new DeltaWriter(
+      () => {
+        beginnings.push(performance.now());
+        return Promise.resolve();
+      },
+      0,
+      20,
+    );
+    for (let n = 0; n < 5; n += 1) {
+      void writer.push(Buffer.from('a'));
+      await sleep(1);
+      const busyUntil = performance.now() + 10;
+      while (performance.now() < busyUntil);
+      void writer.push(Buffer.from('b'));
+      await sleep(40);
+    }
+    const windows = beginnings.slice(1).map((time, n) => time - beginnings[n]!);
+    expect(windows.length).toBeGreaterThan(5);
+    expect(Math.min(...windows)).toBeGreaterThanOrEqual(20);
+  });
+
   it('does not let a flush, or much text, wait for the window', async () => {
     const { writer, sent, push } = makeWriter(() => false, 3_600_000);
     await push('a');

@@ -80,7 +80,7 @@ export class DeltaWriter {
 
   async #drain(): Promise<void> {
     while (this.#gathering !== undefined) {
-      await this.#pause(this.#beganAt + this.#gatherMs - performance.now());
+      await this.#pauseUntil(this.#beganAt + this.#gatherMs);
       const { pieces, resolve, reject } = this.#gathering;
       this.#gathering = undefined;
       this.#sendingBytes = this.#gatheredBytes;
@@ -100,16 +100,20 @@ export class DeltaWriter {
     this.#draining = undefined;
   }
 
-  async #pause(ms: number): Promise<void> {
-    if (ms <= 0 || this.#hurry || this.#gatheredBytes >= GATHER_BYTES_MAX) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#endPause = undefined;
+  /** A timer may fire before its time, by a millisecond or by how long the loop was busy, so the clock is asked again. */
+  async #pauseUntil(time: number): Promise<void> {
+    for (;;) {
+      const ms = time - performance.now();
+      if (ms <= 0 || this.#hurry || this.#gatheredBytes >= GATHER_BYTES_MAX) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.ceil(ms));
+        this.#endPause = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#endPause = undefined;
+    }
   }
 }
 

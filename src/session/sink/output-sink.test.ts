@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Artifacts } from '../artifacts/artifacts.ts';
@@ -210,6 +211,23 @@ describe('OutputSink', () => {
     }
   });
 
+  it('is not early although a timer that is set in a busy loop fires early', async () => {
+    const told: number[] = [];
+    const onChunk = (): void => void told.push(performance.now());
+    const sink = new OutputSink({ onChunk, chunkThrottleMs: 20 });
+    for (let n = 0; n < 5; n += 1) {
+      await sink.push('a');
+      await sleep(1);
+      const busyUntil = performance.now() + 10;
+      while (performance.now() < busyUntil);
+      await sink.push('b');
+      await sleep(40);
+    }
+    const pauses = told.slice(1).map((time, n) => time - told[n]!);
+    expect(pauses.length).toBeGreaterThan(5);
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(20);
+  });
+
   it('replaces what is shown', async () => {
     const sink = new OutputSink({ spillThreshold: 6, headBytes: 3 });
     await sink.push('0123456789');
@@ -242,7 +260,7 @@ describe('OutputSink', () => {
       const sink = new OutputSink({ onChunk, chunkThrottleMs });
       await sink.push('one ');
       await sink.push(Buffer.from('two '));
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await sleep(10);
       await sink.push('three');
       expect(await sink.dump()).toMatchObject({ output: 'one two three', chunkError: 'no ears' });
       expect(calls).toBeGreaterThan(1);

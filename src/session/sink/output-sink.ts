@@ -282,9 +282,17 @@ class ChunkTeller {
   push(text: string): void {
     if (text === '') return;
     this.#pending += text;
+    this.#tellWhenDue();
+  }
+
+  /** A timer may fire before its time, so the clock is asked again. */
+  #tellWhenDue(): void {
     const waitMs = this.#lastMs + this.#throttleMs - performance.now();
-    if (waitMs <= 0) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), waitMs);
+    if (waitMs <= 0) return this.flush();
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#tellWhenDue();
+    }, Math.ceil(waitMs));
   }
 
   flush(): void {
