@@ -99,9 +99,8 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   async stop(chatId: string): Promise<void> {
     const { openTurn = NO_TURN } = (await this.#main(chatId)) ?? {};
     if (openTurn === NO_TURN) return;
-    const { contexts } = this.#store;
     // INVALID: it has ended meanwhile.
-    await orNothing(async () => (await contexts.resume(openTurn)).abort(STOPPED), 'INVALID');
+    await orNothing(() => this.#store.contexts.abort(openTurn, STOPPED), 'INVALID');
     await this.#rewrite(chatId);
   }
 

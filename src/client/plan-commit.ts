@@ -10,7 +10,8 @@ import type { Batch, BlobPut, ContextChange } from '../engine/batch.ts';
 export type Repetition = 'same' | 'compared' | 'once';
 
 export function repetitionOf(batch: Batch): Repetition {
-  const { contexts = [], turns = [], opens = [], patches = [], logs = [], docs = [] } = batch;
+  const { contexts = [], turns = [], opens = [], seals = [] } = batch;
+  const { patches = [], logs = [], docs = [] } = batch;
   // If the keys are known, the server repeats no part of the batch, whatever else the batch holds.
   if (batch.idempotency !== undefined && turns.length > 0) return 'same';
   if (turns.some(({ key }) => key !== undefined)) return 'same';
@@ -19,12 +20,13 @@ export function repetitionOf(batch: Batch): Repetition {
     ...contexts.map((change) => change.do === 'move' && change.expectedHead !== undefined),
     ...turns.map((turn) => turn.expectedHead !== undefined),
     ...opens.map((open) => open.expectedHead !== undefined),
+    ...seals.filter(({ payload }) => payload === undefined).map(() => true),
     ...patches.map((patch) => patch.expectedSeq !== undefined),
     ...logs.map((log) => log.do === 'append' && log.expectedLines !== undefined),
     ...docs.map((doc) => doc.expectedVersion !== undefined),
   ];
   if ((batch.fsRoots ?? []).length > 0) return 'once';
-  // Blobs, deltas at their offset and seals have the same effect however often they come.
+  // Blobs, deltas at their offset and seals with their payload have the same effect however often they come.
   if (compared.length === 0) return 'same';
   return compared.every(Boolean) ? 'compared' : 'once';
 }

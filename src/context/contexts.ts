@@ -272,6 +272,12 @@ export interface Contexts {
   open(id: ContextIdLike, turn: NewTurnHeader, options?: OpenTurnOptions): Promise<OpenTurn>;
   /** Returns a handle on a turn that is open already, going on after its last acknowledged byte. */
   resume(turn: TurnIdLike): Promise<OpenTurn>;
+  /**
+   * Ends an open turn at whatever length it has, whichever process writes it and however fast. The turn keeps every
+   * acknowledged byte and the reason, at most 4 KiB. The next write of its writer is INVALID, and so is this call when
+   * the turn has ended already.
+   */
+  abort(turn: TurnIdLike, reason: string): Promise<Turn>;
 
   /** Lays a new payload over a sealed turn. */
   patch(turn: TurnIdLike, payload: unknown, options?: PatchOptions): Promise<Patch>;
@@ -340,7 +346,7 @@ export interface OpenTurn {
   flush(): Promise<void>;
   /** Makes everything written the payload, and the turn the head of its context. */
   seal(): Promise<Turn>;
-  /** Like `seal`, but the turn records that it is incomplete, with the reason. Also while another handle writes. */
+  /** Sends what was written and ends the turn as `contexts.abort` does. */
   abort(reason: string): Promise<Turn>;
   toJSON(): { id: string; acknowledgedBytes: number };
 }

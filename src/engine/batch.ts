@@ -104,14 +104,20 @@ export interface TurnDelta {
   readonly bytes: Uint8Array;
 }
 
-export interface TurnSeal {
+/**
+ * With a `payload`, a seal that is sent again gets the same answer. Without one, the payload is all that the turn holds
+ * at its place in the order of commits: a writer cannot be too fast for it. A batch has at most one such seal. It is
+ * INVALID when the turn has ended already.
+ */
+export type TurnSeal = {
   readonly turn: TurnId;
   readonly outcome: 'complete' | 'aborted' | 'interrupted';
-  readonly payload: Hash;
-  readonly size: number;
   /** The number of bytes that the open turn must hold, else HEAD_MOVED with the turn as `context`. */
   readonly expectedBytes?: number;
-}
+} & (
+  | { readonly payload: Hash; readonly size: number }
+  | { readonly payload?: undefined; readonly size?: undefined }
+);
 
 export interface PatchAppend {
   readonly turn: TurnId;

@@ -1,6 +1,6 @@
 import type { TurnId } from '../../base/brand.ts';
 import { hashBytes } from '../../base/hash.ts';
-import type { Batch, TurnSeal } from '../../engine/batch.ts';
+import type { Batch } from '../../engine/batch.ts';
 
 /** The document that keeps the reason why a turn was aborted. */
 export function turnNoteName(turn: TurnId): string {
@@ -13,27 +13,25 @@ export function readTurnNote(content: string): string | undefined {
   return typeof note.reason === 'string' ? note.reason : undefined;
 }
 
-/** Makes the text one blob and the turn the head. With an `abortReason` the turn is an aborted one. */
-export function planSeal(turn: TurnId, bytes: Uint8Array, abortReason?: string): Batch {
-  return {
-    ...planEnd(turn, bytes, abortReason === undefined ? 'complete' : 'aborted'),
-    ...(abortReason !== undefined && {
-      docs: [{ name: turnNoteName(turn), content: JSON.stringify({ reason: abortReason }) }],
-    }),
-  };
-}
-
-/** Like `planSeal`, for a turn whose writer has gone. */
-export function planInterrupted(turn: TurnId, bytes: Uint8Array): Batch {
-  return planEnd(turn, bytes, 'interrupted');
-}
-
-/** The bytes were read before. If the turn has grown since, it is not sealed. */
-function planEnd(turn: TurnId, bytes: Uint8Array, outcome: TurnSeal['outcome']): Batch {
+/** Makes the text one blob and the turn the head. The bytes were read before: if it has grown since, it is not sealed. */
+export function planSeal(turn: TurnId, bytes: Uint8Array): Batch {
   const payload = hashBytes(bytes);
   const size = bytes.length;
   return {
     blobs: [{ hash: payload, bytes }],
-    seals: [{ turn, outcome, payload, size, expectedBytes: size }],
+    seals: [{ turn, outcome: 'complete', payload, size, expectedBytes: size }],
+  };
+}
+
+/** Ends the turn with all that it holds then. Only the first who ends a turn says why. */
+export function planAbort(
+  turn: TurnId,
+  reason: string,
+  given: { expectedBytes?: number } = {},
+): Batch {
+  const content = JSON.stringify({ reason });
+  return {
+    seals: [{ turn, outcome: 'aborted', ...given }],
+    docs: [{ name: turnNoteName(turn), content, expectedVersion: 0 }],
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { TurnId } from '../../base/brand.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import type { Batch } from '../../engine/batch.ts';
@@ -58,14 +59,21 @@ describe('an open turn on a full disk', () => {
 describe('an open turn that another process writes', () => {
   it('can be aborted between two of its writes', async () => {
     const { engine, contexts, turn } = await openTurn();
-    const other = await contexts.resume(turn.id);
-    // Five times bytes arrive after the turn was read, and before it is sealed.
+    // Bytes arrive until the last moment.
     engine.beforeSeal = async () => {
-      if (turn.acknowledgedBytes < 5) await turn.write('x');
+      await turn.write('xxxxx');
       await turn.flush();
     };
-    expect(await other.abort('stopped')).toMatchObject({ payload: 'xxxxx', reason: 'stopped' });
+    const aborted = await contexts.abort(turn.id, 'stopped');
+    engine.beforeSeal = () => Promise.resolve();
+    expect(aborted).toMatchObject({ payload: 'xxxxx', reason: 'stopped' });
     await expect(turn.seal()).rejects.toMatchObject({ code: 'INVALID' });
+    await turn.write('y');
+    await expect(turn.flush()).rejects.toMatchObject({ code: 'INVALID' });
+    const again = contexts.abort(turn.id, 'said later');
+    await expect(again).rejects.toMatchObject({ code: 'INVALID' });
+    expect(await contexts.turn(turn.id)).toMatchObject({ reason: 'stopped' });
+    await expect(contexts.abort(99n as TurnId, 'x')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('is tried to be ended any number of times, and nothing of that is held until the store closes', async () => {

@@ -1,6 +1,6 @@
 import type { TurnId } from '../../base/brand.ts';
 import { DeltaWriter } from '../../base/delta-writer.ts';
-import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
 import { assertWellFormed, checkBounded, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -11,10 +11,8 @@ import { assertPayloadFits } from '../payloads/codecs.ts';
 import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
 import type { Turn } from '../turn.ts';
 import type { OpenTurn } from '../contexts.ts';
-import { planSeal } from './plan-seal.ts';
-
-/** Each time another handle has written. Its writes gather for ten milliseconds, so a few tries are enough. */
-const ABORT_TRIES_MAX = 1000;
+import { only } from '../check-input.ts';
+import { planAbort, planSeal } from './plan-seal.ts';
 
 export interface StreamedTurnParts {
   readonly engine: Engine;
@@ -77,25 +75,23 @@ export class StreamedTurn implements OpenTurn {
     return this.#end('seal', async () => {
       if (this.#half !== '') throw invalid('text', 'ends in the middle of a character');
       await this.#writer.flush();
-      return this.#close();
+      const { engine } = this.#parts;
+      const open = await engine.getOpenTurn(this.id);
+      if (open === undefined) throw invalid('turn', `${this.id} is not open any more`);
+      if (open.row.encoding === Encoding.text) assertText(open.bytes);
+      const { sealed } = await engine.commit(planSeal(this.id, open.bytes));
+      return toTurn(only(sealed), open.bytes);
     });
   }
 
   abort(reason: string): Promise<Turn> {
     return this.#end('abort', async () => {
-      checkBounded(reason, 'reason', REASON_BYTES_MAX);
       try {
         await this.#writer.flush();
       } catch {
         // The callers of `write` were told. Acknowledged bytes are kept, and the turn still has to end.
       }
-      for (let tries = 1; ; tries += 1) {
-        try {
-          return await this.#close(reason);
-        } catch (error) {
-          if (tries === ABORT_TRIES_MAX || !isQuipuError(error, 'HEAD_MOVED')) throw error;
-        }
-      }
+      return abortTurn(this.#parts.engine, this.id, reason);
     });
   }
 
@@ -117,17 +113,6 @@ export class StreamedTurn implements OpenTurn {
     }
   }
 
-  async #close(abortReason?: string): Promise<Turn> {
-    const open = await this.#parts.engine.getOpenTurn(this.id);
-    if (open === undefined) throw invalid('turn', `${this.id} is not open any more`);
-    const { row, bytes } = open;
-    if (abortReason === undefined && row.encoding === Encoding.text) assertText(bytes);
-    const { sealed } = await this.#parts.engine.commit(planSeal(this.id, bytes, abortReason));
-    const [sealedRow = row] = sealed;
-    const payload = { page: new PageBytes([bytes]), index: 0 };
-    return new LazyTurn(viewTurn(sealedRow, undefined), { payload, reason: abortReason });
-  }
-
   #toBytes(piece: string | Uint8Array): { bytes: Uint8Array; half: string } {
     if (piece instanceof Uint8Array) {
       if (this.#half !== '')
@@ -147,6 +132,19 @@ export class StreamedTurn implements OpenTurn {
   #over(call: string): QuipuError<'INVALID'> {
     return invalid('turn', `${this.id} is sealed or being sealed; it takes no ${call}`);
   }
+}
+
+/** Ends a turn at whatever length it has, whichever handle writes it. */
+export async function abortTurn(engine: Engine, turn: TurnId, reason: string): Promise<Turn> {
+  checkBounded(reason, 'reason', REASON_BYTES_MAX);
+  const row = only((await engine.commit(planAbort(turn, reason))).sealed);
+  const bytes = row.payload && (await engine.getBlob(row.payload));
+  return toTurn(row, bytes || undefined, reason);
+}
+
+function toTurn(row: TurnRow, bytes: Uint8Array | undefined, reason?: string): Turn {
+  const payload = bytes && { page: new PageBytes([bytes]), index: 0 };
+  return new LazyTurn(viewTurn(row, undefined), { payload, reason });
 }
 
 function assertText(bytes: Uint8Array): void {

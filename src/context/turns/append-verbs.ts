@@ -14,12 +14,12 @@ import {
   encodePayload,
   findCodec,
 } from '../payloads/codecs.ts';
-import { StreamedTurn } from '../streams/streamed-turn.ts';
+import { StreamedTurn, abortTurn } from '../streams/streamed-turn.ts';
 import { mustGetTurn } from './read-turns.ts';
 import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
 import type { Turn } from '../turn.ts';
 
-type AppendVerbs = Pick<Contexts, 'append' | 'appendBatch' | 'open' | 'resume'>;
+type AppendVerbs = Pick<Contexts, 'append' | 'appendBatch' | 'open' | 'resume' | 'abort'>;
 
 export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendVerbs {
   const streaming = { engine, lifetime, maxPayloadBytes: rules.maxPayloadBytes };
@@ -77,6 +77,11 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
       const open = await engine.getOpenTurn(row.id);
       if (open === undefined) throw invalid('turn', `${row.id} is not open; it is sealed already`);
       return new StreamedTurn(open.row, open.bytes.length, streaming);
+    },
+
+    async abort(turn, reason) {
+      lifetime.assertOpen('contexts.abort');
+      return abortTurn(engine, toTurnId(turn), reason);
     },
   };
 }

@@ -1,11 +1,12 @@
 import { notFound } from '../../base/errors.ts';
+import { hashBytes } from '../../base/hash.ts';
 import type { ContextId, Hash, KeyHash, TurnId } from '../../base/brand.ts';
 import type { DocRecord } from '../../format/doc-record.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { PatchRecord } from '../../format/patch-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
 import type { ContextMeta, TurnRow } from '../rows.ts';
-import type { BulkExtent } from './prepared-batch.ts';
+import type { BulkExtent, Intake, ReadyBlobs } from './prepared-batch.ts';
 import type { PreparedBlob } from '../../format/blob-record.ts';
 
 /** A turn as stored: the row that callers see, and the fields that find its ancestors and its retries. */
@@ -156,9 +157,11 @@ export class Draft {
   readonly erased: Layer<Hash, true> = new Layer(this.#layers);
   readonly extents: BulkExtent[] = [];
   readonly #loaded: Map<string, unknown> = new Map();
+  readonly #intake: Intake;
 
-  constructor(view: CommittedView, nowMs: number, start: Readonly<Counters>) {
+  constructor(view: CommittedView, nowMs: number, start: Readonly<Counters>, intake: Intake) {
     this.view = view;
+    this.#intake = intake;
     this.nowMs = nowMs;
     this.counters = { ...start };
   }
@@ -253,6 +256,12 @@ export class Draft {
   readOpenTurn(turn: OpenTurn): Uint8Array {
     const { id, size } = turn.row;
     return this.#need(`text ${id}`, () => this.view.readOpenTurn(turn, 0, size));
+  }
+
+  /** A blob of bytes that no batch brought. */
+  prepare(bytes: Uint8Array): ReadyBlobs & { readonly hash: Hash } {
+    const hash = hashBytes(bytes);
+    return { hash, ...this.#need(`blob ${hash}`, () => this.#intake({ hash, bytes })) };
   }
 
   newestPatch(turn: number): number {

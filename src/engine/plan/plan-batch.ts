@@ -1,15 +1,15 @@
 import type { ContextRow, TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { planAdoption } from './plan-adoption.ts';
+import { planBlobs } from './plan-blobs.ts';
 import { findMade, planContext } from './plan-contexts.ts';
 import { planMove } from './plan-moves.ts';
 import { planFsRoot, planPatch } from './plan-patches.ts';
 import { planDoc, planLog } from './plan-records.ts';
-import { planDelta, planOpen, planSeal } from './plan-streams.ts';
+import { planDelta, planOpen, planSeals } from './plan-streams.ts';
 import { findFirst, findKeyed, planKeyedTurns, planTurns } from './plan-turns.ts';
 import type { PreparedBatch } from './prepared-batch.ts';
 import type { Planned } from './report.ts';
-import type { PreparedBlob } from '../../format/blob-record.ts';
 import { Report } from './report.ts';
 
 /** Puts the whole batch into `draft`, or throws. After an error the caller drops the draft. */
@@ -25,14 +25,7 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
   if (made !== undefined) return replay({ contexts: [made] });
   const hash = first?.hash;
   const report = new Report();
-  for (const blob of batch.blobs) planBlob(draft, blob, report);
-  for (const hash of batch.relies) draft.view.relyOnBlob(hash);
-  for (const extent of batch.extents) {
-    // Chunks count even when the list is there: a collection may have taken some of them.
-    if (extent.chunks.length === 0) continue;
-    draft.extents.push(extent);
-    report.changed = true;
-  }
+  planBlobs(draft, batch, report);
   for (const change of changes.contexts ?? []) {
     if (change.do === 'move') planMove(draft, change, report);
     else planContext(draft, change, report);
@@ -43,23 +36,13 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
   }
   changes.opens?.forEach((open) => planOpen(draft, open, report));
   changes.deltas?.forEach((delta) => planDelta(draft, delta, report));
-  changes.seals?.forEach((seal) => planSeal(draft, seal, report));
+  if (changes.seals !== undefined) planSeals(draft, changes.seals, report);
   changes.patches?.forEach((patch) => planPatch(draft, patch, report));
   changes.fsRoots?.forEach((attach) => planFsRoot(draft, attach, report));
   changes.logs?.forEach((change) => planLog(draft, change, report));
   changes.docs?.forEach((change) => planDoc(draft, change, report));
   if (batch.adoption !== undefined) planAdoption(draft, batch.adoption, report);
   return report;
-}
-
-function planBlob(draft: Draft, blob: PreparedBlob, report: Report): void {
-  if (!draft.hasBlob(blob.hash)) {
-    draft.blobs.set(blob.hash, blob);
-    report.changed = true;
-  }
-  if (blob.sha256 === undefined || draft.findSha256(blob.sha256) !== undefined) return;
-  draft.sha256.set(blob.sha256, blob.hash);
-  report.changed = true;
 }
 
 function replay(found: {

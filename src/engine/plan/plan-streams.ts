@@ -1,9 +1,10 @@
-import { NO_TURN, type TurnId } from '../../base/brand.ts';
+import { NO_TURN, type Hash, type TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid, tooLarge, notFound } from '../../base/errors.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
-import type { TurnDelta, TurnOpen, TurnSeal } from '../batch.ts';
+import type { Batch, TurnDelta, TurnOpen, TurnSeal } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Draft, OpenDraft, OpenTurn } from './draft.ts';
+import { planBlobs } from './plan-blobs.ts';
 import { resolveContext } from './plan-contexts.ts';
 import { giveRoot, moveHead, planPlace } from './plan-turns.ts';
 import type { Report } from './report.ts';
@@ -35,7 +36,7 @@ export function planDelta(draft: Draft, delta: TurnDelta, report: Report): void 
   const open = draft.getOpen(delta.turn);
   if (open === undefined) {
     mustExist(draft, delta.turn);
-    throw invalid('delta', `goes to turn ${delta.turn}, which is sealed`);
+    throw invalid('delta', `comes too late: turn ${delta.turn} has ended`);
   }
   const length = open.turn.row.size;
   const overlap = Math.min(length - delta.offset, delta.bytes.length);
@@ -67,11 +68,15 @@ export function planDelta(draft: Draft, delta: TurnDelta, report: Report): void 
 /** True when the delta's first `overlap` bytes are there already: then the delta is a retry. */
 function repeats(draft: Draft, open: OpenDraft, delta: TurnDelta, overlap: number): boolean {
   if (overlap <= 0) return true;
-  const committed = draft.view.getOpenTurn(Number(delta.turn));
-  const stored = committed === undefined ? new Uint8Array() : draft.readOpenTurn(committed);
-  const all = Buffer.concat([stored, ...open.text]);
-  const there = all.subarray(delta.offset, delta.offset + overlap);
+  const there = textOf(draft, open).subarray(delta.offset, delta.offset + overlap);
   return there.equals(delta.bytes.subarray(0, overlap));
+}
+
+/** All bytes of an open turn: those that it had when the group began, and those that the group adds. */
+function textOf(draft: Draft, { turn, text }: OpenDraft): Buffer {
+  const committed = draft.view.getOpenTurn(Number(turn.row.id));
+  const stored = committed === undefined ? new Uint8Array() : draft.readOpenTurn(committed);
+  return Buffer.concat([stored, ...text]);
 }
 
 /** The head slot keeps the length, so that a text that was cut short on disk is noticed. */
@@ -80,16 +85,33 @@ function noteLength(draft: Draft, row: TurnRow): void {
   if (head !== undefined) draft.heads.set(Number(head.id), { ...head, openBytes: row.size });
 }
 
-export function planSeal(draft: Draft, seal: TurnSeal, report: Report): void {
+/**
+ * True for a batch that makes the text of a turn its payload. The bytes that it brings are known when it is planned, so
+ * a group takes one such batch.
+ */
+export function sealsText({ seals = [] }: Pick<Batch, 'seals'>): boolean {
+  return seals.some(({ payload }) => payload === undefined);
+}
+
+export function planSeals(draft: Draft, seals: readonly TurnSeal[], report: Report): void {
+  const bare = seals.filter(({ payload }) => payload === undefined);
+  if (bare.length > 1)
+    throw invalid('seals', `has ${bare.length} without a payload; send each alone`);
+  for (const seal of seals) planSeal(draft, seal, report);
+}
+
+function planSeal(draft: Draft, seal: TurnSeal, report: Report): void {
   const open = draft.getOpen(seal.turn);
   if (open === undefined) {
     report.sealed.push(sameSeal(draft, seal));
     return;
   }
   assertLength(seal, open.turn.row.size);
-  draft.assertBlob(seal.payload);
+  const { payload, size = open.turn.row.size } = seal;
+  if (payload !== undefined) draft.assertBlob(payload);
   const flags = (open.turn.row.flags & ~OUTCOMES) | OUTCOME_FLAG[seal.outcome];
-  const row: TurnRow = { ...open.turn.row, payload: seal.payload, size: seal.size, flags };
+  const content = { payload: payload ?? storeText(draft, open, report), size };
+  const row: TurnRow = { ...open.turn.row, ...content, flags };
   const { jump, sideJump } = open.turn;
   draft.turns.set(Number(row.id), { row, jump, sideJump, idempotency: undefined });
   draft.opens.set(Number(row.id), { ...open, closed: true });
@@ -97,6 +119,12 @@ export function planSeal(draft: Draft, seal: TurnSeal, report: Report): void {
   report.changed = true;
   const head = draft.getHead(row.context);
   if (head !== undefined && head.openTurn === row.id) moveHead(draft, head, row, report);
+}
+
+function storeText(draft: Draft, open: OpenDraft, report: Report): Hash {
+  const { hash, ...ready } = draft.prepare(textOf(draft, open));
+  planBlobs(draft, ready, report);
+  return hash;
 }
 
 /** The caller of a seal has read the text. Bytes that arrived after that must not be lost. */
@@ -112,6 +140,7 @@ function assertLength({ turn, expectedBytes }: TurnSeal, length: number): void {
 /** A seal sent twice gets the same answer; another seal of a sealed turn is refused. */
 function sameSeal(draft: Draft, seal: TurnSeal): TurnRow {
   const row = mustExist(draft, seal.turn);
+  if (seal.payload === undefined) throw invalid('turn', `${seal.turn} is not open any more`);
   const flags = (row.flags & ~OUTCOMES) | OUTCOME_FLAG[seal.outcome];
   if (row.payload === seal.payload && row.flags === flags) return row;
   throw invalid('seal', `names turn ${seal.turn}, which is sealed already with other content`);

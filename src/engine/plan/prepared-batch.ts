@@ -1,7 +1,7 @@
 import type { Hash } from '../../base/brand.ts';
 import type { BlobCodecNumber, PreparedBlob } from '../../format/blob-record.ts';
 import type { Adoption } from '../adoption.ts';
-import type { Batch } from '../batch.ts';
+import type { Batch, BlobPut } from '../batch.ts';
 
 export interface ChunkPlace {
   readonly hash: Hash;
@@ -19,14 +19,20 @@ export interface BulkExtent {
   readonly chunks: readonly ChunkPlace[];
 }
 
-/** A batch with its blobs compressed, and its large ones written already. */
-export interface PreparedBatch {
-  /** All changes of the batch but its blobs. */
-  readonly changes: Omit<Batch, 'blobs'>;
+/** Blobs that are compressed; large ones are written already. */
+export interface ReadyBlobs {
   readonly blobs: readonly PreparedBlob[];
   readonly extents: readonly BulkExtent[];
-  /** Chunks of the batch's large blobs that were there already. */
+  /** Chunks of the large blobs that were there already. */
   readonly relies: readonly Hash[];
+}
+
+/** Makes a blob ready while its group is being planned. */
+export type Intake = (blob: BlobPut) => Promise<ReadyBlobs>;
+
+export interface PreparedBatch extends ReadyBlobs {
+  /** All changes of the batch but its blobs. */
+  readonly changes: Omit<Batch, 'blobs'>;
   /** Records of another store. With them, the batch has no changes and no blobs. */
   readonly adoption?: Adoption;
 }

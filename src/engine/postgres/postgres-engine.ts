@@ -1,8 +1,8 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, isQuipuError, notFound } from '../../base/errors.ts';
-import { hashBytes } from '../../base/hash.ts';
 import type { DatabaseOptions } from '../../postgres/database.ts';
-import type { BlobUse, Engine, EngineCapabilities, Found, OpenTurnRow, Wanted } from '../engine.ts';
+import type { BlobUse, Engine, EngineCapabilities, Found, Wanted } from '../engine.ts';
+import type { TurnRow } from '../rows.ts';
 import type { Upkeep } from '../upkeep.ts';
 import { BlobReader } from './blobs/blob-reader.ts';
 import { prepareBatch, prepareSource } from './blobs/intake.ts';
@@ -71,7 +71,7 @@ function createEngine(parts: EngineParts): PostgresEngine {
       const ready = prepared instanceof Promise ? await prepared : prepared;
       return (await committer.submit(ready)).committed;
     },
-    interrupt: async (turn) => interrupt(engine, await turns.getOpenTurn(turn)),
+    interrupt: async (turn) => interrupt(engine, await turns.getTurn(turn)),
     async putBlob(source) {
       assertOpen('putBlob');
       const { batch, hash, sha256 } = await prepareSource(database, source);
@@ -185,14 +185,11 @@ function whileOpen<Reader extends object, const Name extends keyof Reader & stri
   return Object.fromEntries(methods) as Pick<Reader, Name>;
 }
 
-async function interrupt(engine: Engine, open: OpenTurnRow | undefined): Promise<void> {
-  if (open === undefined) return;
-  const { row, bytes } = open;
-  const payload = hashBytes(bytes);
-  const about = { payload, size: bytes.length, expectedBytes: bytes.length };
-  const seal = { turn: row.id, outcome: 'interrupted', ...about } as const;
+async function interrupt(engine: Engine, row: TurnRow | undefined): Promise<void> {
+  if (row === undefined) return;
+  const seal = { turn: row.id, outcome: 'interrupted', expectedBytes: row.size } as const;
   try {
-    await engine.commit({ blobs: [{ hash: payload, bytes }], seals: [seal] });
+    await engine.commit({ seals: [seal] });
   } catch (error) {
     const isElsewhere = ['HEAD_MOVED', 'INVALID', 'NOT_FOUND'].some(
       (code) => isQuipuError(error) && error.code === code,

@@ -58,11 +58,11 @@ describe('OpenTurnLeases', () => {
     const leases = new OpenTurnLeases(engine, { leaseMs: 1000, failed, now: () => now });
     const turn = await openTurn(engine);
     now = 1000;
-    const read = engine.getOpenTurn.bind(engine);
-    vi.spyOn(engine, 'getOpenTurn').mockImplementationOnce(async (id) => {
-      const open = await read(id);
+    const read = engine.getTurn.bind(engine);
+    vi.spyOn(engine, 'getTurn').mockImplementationOnce(async (id) => {
+      const row = await read(id);
       await write(engine, id, 0);
-      return open;
+      return row;
     });
     await leases.sealIdle();
     expect(await engine.getTurn(turn)).toMatchObject({ flags: TurnFlag.OPEN, size: 4 });

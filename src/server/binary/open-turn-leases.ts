@@ -1,6 +1,6 @@
 import type { TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
-import { planInterrupted } from '../../context/streams/plan-seal.ts';
+import { isOpen } from '../../context/turns/read-turns.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 
@@ -76,8 +76,12 @@ export class OpenTurnLeases {
   }
 
   async #seal(turn: TurnId): Promise<void> {
-    const open = await this.#engine.getOpenTurn(turn);
-    if (open === undefined) this.#writtenAt.delete(turn);
-    else await this.#engine.commit(planInterrupted(turn, open.bytes));
+    const row = await this.#engine.getTurn(turn);
+    if (row === undefined || !isOpen(row)) {
+      this.#writtenAt.delete(turn);
+      return;
+    }
+    const seal = { turn, outcome: 'interrupted', expectedBytes: row.size } as const;
+    await this.#engine.commit({ seals: [seal] });
   }
 }

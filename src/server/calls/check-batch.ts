@@ -59,10 +59,12 @@ const delta = { turn: turnId, offset: count, bytes } satisfies Fields<TurnDelta>
 const seal = {
   turn: turnId,
   outcome: z.enum(['complete', 'aborted', 'interrupted']),
-  payload: hash,
-  size: count,
+  payload: hash.optional(),
+  size: count.optional(),
   expectedBytes: count.optional(),
 } satisfies Fields<TurnSeal>;
+const hasBothOrNone = ({ payload, size }: { payload?: unknown; size?: unknown }): boolean =>
+  (payload === undefined) === (size === undefined);
 const patch = {
   turn: turnId,
   tombstone: z.boolean(),
@@ -114,7 +116,7 @@ const batchFields = {
   turns: z.array(z.strictObject(turn)).optional(),
   opens: z.array(z.strictObject(open)).optional(),
   deltas: z.array(z.strictObject(delta)).optional(),
-  seals: z.array(z.strictObject(seal)).optional(),
+  seals: z.array(z.strictObject(seal).refine(hasBothOrNone, 'needs payload and size')).optional(),
   patches: z.array(z.strictObject(patch)).optional(),
   fsRoots: z.array(z.strictObject(fsRoot)).optional(),
   logs: z.array(logs).optional(),
@@ -140,7 +142,8 @@ export async function checkBatch(engine: Engine, batch: Batch, identity: Identit
   }
   await checkRecords(engine, batch, identity);
   const { turns = [], seals = [], patches = [] } = batch;
-  for (const used of [...turns, ...seals, ...patches]) await checkSize(engine, sizes, used);
+  const sealed = seals.filter((each) => each.payload !== undefined);
+  for (const used of [...turns, ...sealed, ...patches]) await checkSize(engine, sizes, used);
   if (batch.contexts === undefined) return batch;
   return { ...batch, contexts: batch.contexts.map(checkContext) };
 }

@@ -3,7 +3,7 @@ import type { ContextId, TurnId } from '../../base/brand.ts';
 import { type QuipuError, invalid, isQuipuError, notFound, tooLarge } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { REASON_BYTES_MAX } from '../../context/limits.ts';
-import { planSeal } from '../../context/streams/plan-seal.ts';
+import { planAbort, planSeal } from '../../context/streams/plan-seal.ts';
 import { mustGetTurn } from '../../context/turns/read-turns.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
@@ -121,9 +121,10 @@ async function commitSeal(
   if (seal.hash !== undefined && seal.hash !== hash) {
     throw invalid('SEAL.content_hash', `is ${seal.hash}, and that of turn ${turn} is ${hash}`);
   }
-  const reason = seal.outcome === 'aborted' ? seal.reason : undefined;
+  const isAborted = seal.outcome === 'aborted';
+  const abort = planAbort(turn, seal.reason, { expectedBytes: length });
   try {
-    const { sealed } = await engine.commit(planSeal(turn, open.bytes, reason));
+    const { sealed } = await engine.commit(isAborted ? abort : planSeal(turn, open.bytes));
     return sealed[0] ?? (await mustGetTurn(engine, turn));
   } catch (error) {
     // Another client wrote to the turn meanwhile.

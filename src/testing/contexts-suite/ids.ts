@@ -170,6 +170,11 @@ const CONTEXT_VERBS: Readonly<Record<keyof Contexts, Call>> = {
     const { id } = await store.contexts.create();
     return store.contexts.open(form(id), { type: 't' }, { expectedHead: form(0n) });
   },
+  abort: async ({ store }, form) => {
+    const { id } = await store.contexts.create();
+    const turn = await store.contexts.open(id, { type: 't' });
+    return store.contexts.abort(form(turn.id), 'stopped');
+  },
   resume: async ({ store }, form) => {
     const { id } = await store.contexts.create();
     return store.contexts.resume(form((await store.contexts.open(id, { type: 't' })).id));

@@ -1,6 +1,11 @@
 import { describe, expect } from 'vitest';
 
 import { NO_TURN, toTurnId } from '../../base/brand.ts';
+import type { TurnId } from '../../base/brand.ts';
+import type { QuipuError } from '../../base/errors.ts';
+import { planSeal } from '../../context/streams/plan-seal.ts';
+import { createContexts } from '../../context/verbs/create-contexts.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import type { EngineTarget } from './engine-target.ts';
 import {
@@ -16,6 +21,59 @@ import {
   writeDelta,
   engineCases,
 } from './fixture.ts';
+
+/** Writes a byte after the other, until it is refused. */
+class EagerWriter {
+  readonly ended: Promise<QuipuError>;
+  readonly #engine: Engine;
+  #acknowledged = 0;
+  #isEnded = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(engine: Engine, turn: TurnId) {
+    this.#engine = engine;
+    this.ended = failure(this.#write(turn), 'INVALID');
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  /** The engine as one sees it over a link that is slower than the writer: three writes pass before each call. */
+  slowed(): Engine {
+    return new Proxy(this.#engine, {
+      get: (engine, name) => {
+        const value: unknown = Reflect.get(engine, name);
+        if (typeof value !== 'function') return value;
+        return async (...given: unknown[]): Promise<unknown> => {
+          for (let writes = 0; writes < 3; writes += 1) await this.#next();
+          return value.apply(engine, given) as unknown;
+        };
+      },
+    });
+  }
+
+  async #write(turn: TurnId): Promise<void> {
+    try {
+      for (;;) {
+        await writeDelta(this.#engine, turn, this.#acknowledged, 'x');
+        this.#acknowledged += 1;
+        this.#ring();
+      }
+    } finally {
+      this.#isEnded = true;
+      this.#ring();
+    }
+  }
+
+  #next(): Promise<void> {
+    return this.#isEnded ? Promise.resolve() : new Promise((go) => this.#waiting.push(go));
+  }
+
+  #ring(): void {
+    for (const go of this.#waiting.splice(0)) go();
+  }
+}
 
 export function openTurnSuite(target: EngineTarget): void {
   const it = engineCases(target);
@@ -206,6 +264,66 @@ export function openTurnSuite(target: EngineTarget): void {
         seals: [{ ...seal, expectedBytes: 6 }],
       });
       expect(sealed).toMatchObject([{ id: open.id, size: 2 }]);
+    });
+
+    it('ends with all that it holds when no payload is named', async ({ engine }) => {
+      const { id } = await createContext(engine);
+      const open = await openTurn(engine, id);
+      await writeDelta(engine, open.id, 0, 'so ');
+      const bytes = Buffer.from('far');
+      // A seal sees the deltas of its own batch.
+      const { sealed } = await engine.commit({
+        deltas: [{ turn: open.id, offset: 3, bytes }],
+        seals: [{ turn: open.id, outcome: 'aborted', expectedBytes: 6 }],
+      });
+      const { hash } = blobOf('so far');
+      const ended = { id: open.id, payload: hash, size: 6, flags: TurnFlag.ABORTED };
+      expect(sealed).toMatchObject([ended]);
+      expect(await engine.getTurn(open.id)).toMatchObject(ended);
+      expect(textOf(await engine.getBlob(hash))).toBe('so far');
+      expect(await engine.getHead(id)).toMatchObject({ head: open.id, openTurn: NO_TURN });
+      const again = { turn: open.id, outcome: 'aborted' } as const;
+      await failure(engine.commit({ seals: [again] }), 'INVALID');
+      const missing = { ...again, turn: toTurnId(9) };
+      await failure(engine.commit({ seals: [missing] }), 'NOT_FOUND');
+    });
+
+    it('ends with a long text, and one at a time', async ({ engine }) => {
+      const [one, two] = [await createContext(engine), await createContext(engine)];
+      const long = await openTurn(engine, one.id);
+      const empty = await openTurn(engine, two.id);
+      const text = Array.from({ length: 120_000 }, (_, n) => n).join(' ');
+      await writeDelta(engine, long.id, 0, text);
+      const seals = [long, empty].map(({ id }) => ({ turn: id, outcome: 'interrupted' }) as const);
+      await failure(engine.commit({ seals }), 'INVALID');
+      await failure(
+        engine.commit({ seals: [{ ...present(seals[0]), expectedBytes: 5 }] }),
+        'HEAD_MOVED',
+      );
+      // Sent together, they still come one after the other.
+      await Promise.all(seals.map((seal) => engine.commit({ seals: [seal] })));
+      const { payload, size } = present(await engine.getTurn(long.id));
+      expect(size).toBe(text.length);
+      expect(textOf(await engine.getBlob(present(payload)))).toBe(text);
+      expect(await engine.getTurn(empty.id)).toMatchObject({ size: 0, payload: blobOf('').hash });
+    });
+
+    it('ends over a slow link while its writer never pauses, and loses no acknowledged byte', async ({
+      engine,
+    }) => {
+      const { id } = await createContext(engine);
+      const { id: turn } = await openTurn(engine, id);
+      const writer = new EagerWriter(engine, turn);
+      const slow = writer.slowed();
+      // Whoever reads the turn first and seals what was read comes too late, each time.
+      for (let tries = 0; tries < 3; tries += 1) {
+        const { bytes } = present(await slow.getOpenTurn(turn));
+        await failure(slow.commit(planSeal(turn, bytes)), 'HEAD_MOVED');
+      }
+      const sealed = await createContexts(slow).abort(turn, 'stopped');
+      expect((await writer.ended).message).toMatch(/comes too late: turn \d+ has ended/);
+      expect(sealed).toMatchObject({ outcome: 'aborted', reason: 'stopped' });
+      expect(sealed.payload).toBe('x'.repeat(writer.acknowledged));
     });
 
     it('says what is missing', async ({ engine }) => {

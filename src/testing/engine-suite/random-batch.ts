@@ -113,9 +113,13 @@ const MAKERS = {
   seal({ state, batch, taken }: Making, draw: Draw): void {
     const turn = pickOpen(state, draw.at);
     if (turn === undefined || !take(taken, `seal ${turn}`)) return;
+    const outcome = OUTCOMES[draw.how % 3] ?? 'complete';
+    if (draw.how % 4 < 2) {
+      batch.seals.push({ turn, outcome });
+      return;
+    }
     const blob = payload(draw);
     batch.blobs.push(blob);
-    const outcome = OUTCOMES[draw.how % 3] ?? 'complete';
     batch.seals.push({ turn, outcome, payload: blob.hash, size: blob.bytes.length });
   },
   patch({ state, batch }: Making, draw: Draw): void {

@@ -7,7 +7,7 @@ import { TurnFlag } from '../../format/turn-record.ts';
 import { applyContext } from './apply-contexts.ts';
 import { applyFsRoot } from './apply-fs-roots.ts';
 import { applyBlob, applyDoc, applyLog } from './apply-records.ts';
-import { applyAppend, applyDelta, applyOpen, applyPatch, applySeal } from './apply-turns.ts';
+import { applyAppend, applyDelta, applyOpen, applyPatch, applySeals } from './apply-turns.ts';
 import { Draft } from './draft.ts';
 import { findFork } from './fork-keys.ts';
 import type { ModelState } from './model-state.ts';
@@ -67,7 +67,7 @@ function applyLists(draft: Draft, batch: Batch, keyed: boolean): readonly TurnRo
   }
   for (const open of batch.opens ?? []) applyOpen(draft, open);
   for (const delta of batch.deltas ?? []) applyDelta(draft, delta);
-  for (const seal of batch.seals ?? []) applySeal(draft, seal);
+  applySeals(draft, batch.seals ?? []);
   for (const patch of batch.patches ?? []) applyPatch(draft, patch);
   for (const attach of batch.fsRoots ?? []) applyFsRoot(draft, attach);
   for (const change of batch.logs ?? []) applyLog(draft, change);

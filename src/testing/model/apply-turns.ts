@@ -3,8 +3,10 @@ import type { TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { PatchAppend, TurnAppend, TurnDelta, TurnOpen, TurnSeal } from '../../engine/batch.ts';
 import type { PatchRow, TurnRow } from '../../engine/rows.ts';
+import { hashBytes } from '../../base/hash.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import { applyFsRoot } from './apply-fs-roots.ts';
+import { applyBlob } from './apply-records.ts';
 import type { Draft } from './draft.ts';
 import type { ModelContext } from './model-state.ts';
 
@@ -44,7 +46,7 @@ export function applyDelta(draft: Draft, delta: TurnDelta): void {
   const { state } = draft;
   const row = state.mustGetTurn(delta.turn);
   const bytes = state.openBytes.get(delta.turn);
-  if (bytes === undefined) throw invalid('delta', `goes to turn ${delta.turn}, which is sealed`);
+  if (bytes === undefined) throw invalid('delta', `comes too late: turn ${delta.turn} has ended`);
 
   const overlap = bytes.subarray(delta.offset, delta.offset + delta.bytes.length);
   const repeated = delta.bytes.subarray(0, overlap.length);
@@ -62,13 +64,22 @@ export function applyDelta(draft: Draft, delta: TurnDelta): void {
   draft.deltas.push({ turn: row.id, offset: bytes.length, bytes: added });
 }
 
-export function applySeal(draft: Draft, seal: TurnSeal): void {
+export function applySeals(draft: Draft, seals: readonly TurnSeal[]): void {
+  const bare = seals.filter(({ payload }) => payload === undefined);
+  if (bare.length > 1)
+    throw invalid('seals', `has ${bare.length} without a payload; send each alone`);
+  for (const seal of seals) applySeal(draft, seal);
+}
+
+function applySeal(draft: Draft, seal: TurnSeal): void {
   const { state } = draft;
   const row = state.mustGetTurn(seal.turn);
   const flags =
     (row.flags & ~(TurnFlag.OPEN | TurnFlag.ABORTED | TurnFlag.INTERRUPTED)) |
     OUTCOME_FLAG[seal.outcome];
-  if (!state.openBytes.has(seal.turn)) {
+  const bytes = state.openBytes.get(seal.turn);
+  if (bytes === undefined) {
+    if (seal.payload === undefined) throw invalid('turn', `${seal.turn} is not open any more`);
     if (row.payload !== seal.payload || row.flags !== flags) {
       throw invalid('seal', `names turn ${seal.turn}, which is sealed already with other content`);
     }
@@ -82,8 +93,10 @@ export function applySeal(draft: Draft, seal: TurnSeal): void {
       head: String(row.size),
     });
   }
-  state.assertBlob(seal.payload);
-  const sealed: TurnRow = { ...row, payload: seal.payload, size: seal.size, flags };
+  const { payload = hashBytes(bytes), size = bytes.length } = seal;
+  if (seal.payload === undefined) applyBlob(draft, { hash: payload, bytes });
+  state.assertBlob(payload);
+  const sealed: TurnRow = { ...row, payload, size, flags };
   draft.set(state.turns, row.id, sealed);
   draft.delete(state.openBytes, row.id);
   draft.sealed.push(sealed);

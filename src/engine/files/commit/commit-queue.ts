@@ -1,5 +1,6 @@
 import type { Committed } from '../../batch.ts';
 import { ERASURES_LOG } from '../../names.ts';
+import { sealsText } from '../../plan/plan-streams.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { Planned } from '../../plan/report.ts';
 import type { CompressJob, Compressor } from '../compress/compressor.ts';
@@ -105,6 +106,7 @@ export class CommitQueue {
     for (const commit of this.#waiting) {
       if (count > 0 && (count === GROUP_BATCHES_MAX || !commit.isReady)) break;
       if (apart && commit.makesRoom !== this.#waiting[0]?.makesRoom) break;
+      if (count > 0 && sealsText(commit.submission.batch.changes)) break;
       bytes += commit.storedBytes;
       if (count > 0 && bytes > GROUP_BYTES_MAX) break;
       count += 1;

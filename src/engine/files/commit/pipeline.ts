@@ -1,6 +1,6 @@
 import { QuipuError, storeClosed } from '../../../base/errors.ts';
 import { encodeFrame, type JournalWrite } from '../../../format/journal-frame.ts';
-import type { Committed } from '../../batch.ts';
+import type { BlobPut, Committed } from '../../batch.ts';
 import type { IoFile } from '../../io.ts';
 import { type Draft, NotInMemory } from '../../plan/draft.ts';
 import { planBatch } from '../../plan/plan-batch.ts';
@@ -14,6 +14,7 @@ import type { Compressor } from '../compress/compressor.ts';
 import { CommitQueue, GROUP_BATCHES_MAX, type Submission, WaitingCommit } from './commit-queue.ts';
 import { encodeGroup } from './encode-group.ts';
 import type { Reserve } from '../journal/reserve.ts';
+import type { Prepared } from '../packs/blob-intake.ts';
 
 // The way of a commit, in one direction:
 //
@@ -52,6 +53,8 @@ export interface PipelineParts {
   readonly settle: (() => Promise<Checkpoint>) | undefined;
   /** The last step of an opening. It begins once `settle` is done. */
   readonly onSettled: () => Promise<void>;
+  /** Makes a blob ready that a plan turned out to need. */
+  readonly prepare: (blob: BlobPut) => Promise<Prepared>;
 }
 
 /** One frame to be stored: its writes, and the changes to memory that make it visible. */
@@ -176,19 +179,30 @@ export class Pipeline {
   }
 
   async #runGroup(group: readonly WaitingCommit[]): Promise<void> {
+    const held: Prepared[] = [];
     try {
-      const draft = await this.#plan(group);
+      const draft = await this.#plan(group, held);
       const changed = group.some(({ planned }) => planned?.changed === true);
       if (changed) await this.#store(draft, group);
       this.#acknowledge(group);
     } catch (error) {
       for (const commit of group) if (!commit.settled) this.#reject(commit, error);
+    } finally {
+      // The bytes are synced, so a file that cannot be closed does no harm.
+      for (const prepared of held) await prepared.release()?.catch(() => undefined);
     }
   }
 
-  /** Plan: each batch of the group over the one before. A batch whose conditions fail is rejected here. */
-  async #plan(group: readonly WaitingCommit[]): Promise<Draft> {
-    const draft = this.#parts.core.startDraft(this.#parts.clock());
+  /**
+   * Plan: each batch of the group over the one before. A batch whose conditions fail is rejected here. `held` gets what
+   * must be released when the group has ended.
+   */
+  async #plan(group: readonly WaitingCommit[], held: Prepared[]): Promise<Draft> {
+    const draft = this.#parts.core.startDraft(this.#parts.clock(), async (blob) => {
+      const prepared = await this.#parts.prepare(blob);
+      held.push(prepared);
+      return prepared.batch;
+    });
     for (const commit of group) {
       try {
         commit.planned = planNow(draft, commit);

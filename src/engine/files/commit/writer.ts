@@ -1,6 +1,6 @@
 import { storeClosed, locked } from '../../../base/errors.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { Batch, Committed } from '../../batch.ts';
+import type { Batch, BlobPut, Committed } from '../../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../../engine.ts';
 import type { IoFile, IoLock } from '../../io.ts';
 import { ChangeListeners } from '../../plan/report.ts';
@@ -62,7 +62,8 @@ export class Writer {
     this.#checkpointer = new Checkpointer(parts, parts.checkpoint);
     const { listeners } = this;
     const [checkpointer, compressor] = [this.#checkpointer, this.#compressor];
-    this.#pipeline = new Pipeline({ ...parts, checkpointer, compressor, listeners });
+    const prepare = (blob: BlobPut): Promise<Prepared> => this.#intake.prepareAlone(blob);
+    this.#pipeline = new Pipeline({ ...parts, checkpointer, compressor, listeners, prepare });
     const state = { tails: () => core.tails.packs, newPack: core.newPack };
     this.bulk = new BulkPacks(core.files, state, journal);
     const store = {

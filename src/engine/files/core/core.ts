@@ -8,6 +8,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { DeclaredType } from '../../../format/type-line.ts';
 import type { Tips } from '../../engine.ts';
 import { Draft } from '../../plan/draft.ts';
+import type { Intake } from '../../plan/prepared-batch.ts';
 import type { FileKind, LogState, OpenTurn, StoredTurn } from '../../plan/draft.ts';
 import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
@@ -300,10 +301,11 @@ export class Core implements State {
     return { tag, declared: this.types.has(tag) };
   }
 
-  startDraft(nowMs: number): Draft {
+  startDraft(nowMs: number, intake: Intake): Draft {
     const { nextTurn, nextContext, nextPatch, timeMs } = this.tails;
     // If the system clock jumps back, the time here stands still until the system clock has caught up.
-    return new Draft(this, Math.max(nowMs, timeMs), { nextTurn, nextContext, nextPatch });
+    const counters = { nextTurn, nextContext, nextPatch };
+    return new Draft(this, Math.max(nowMs, timeMs), counters, intake);
   }
 
   /** Takes in a group that is durable, and in its files or waiting for them. */

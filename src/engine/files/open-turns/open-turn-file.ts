@@ -1,5 +1,4 @@
 import type { TurnId } from '../../../base/brand.ts';
-import { hashBytes } from '../../../base/hash.ts';
 import { DELTA_HEADER_BYTES, decodeDelta } from '../../../format/open-turn.ts';
 import {
   decodeTurnRecord,
@@ -113,11 +112,8 @@ export async function sealAbandoned(writer: StateWriter): Promise<void> {
       core.openTurns.delete(id);
       continue;
     }
-    const bytes = await readOpenText(core.files, turn);
-    const payload = hashBytes(bytes);
-    const seal = { turn: BigInt(id) as TurnId, outcome: 'interrupted', payload } as const;
-    const seals = [{ ...seal, size: bytes.length }];
+    const seal = { turn: BigInt(id) as TurnId, outcome: 'interrupted' } as const;
     // With a damaged head the turn stays open. Once the head is rebuilt, the next opening ends the turn.
-    await unlessCorrupt(() => writer.commit({ blobs: [{ hash: payload, bytes }], seals }));
+    await unlessCorrupt(() => writer.commit({ seals: [seal] }));
   }
 }

@@ -53,7 +53,7 @@ export class BlobIntake {
     // A batch waits for its group, and the caller may reuse its buffers meanwhile.
     const own = deltas === undefined ? batch : { ...batch, deltas: deltas.map(copyDelta) };
     if (blobs.some((blob) => blob.bytes.length >= LARGE_BLOB_BYTES)) {
-      return this.#prepareLarge(own, blobs);
+      return this.#prepareAll(own, blobs);
     }
     const crowded = this.#store.underWay() >= CROWD;
     const jobs: CompressJob[] = [];
@@ -66,6 +66,11 @@ export class BlobIntake {
     return { batch: { changes: own, blobs: prepared, ...NO_CHUNKS }, jobs, release };
   }
 
+  /** Prepares a blob while a group waits for it, so no other thread is asked. */
+  prepareAlone(blob: BlobPut): Promise<Prepared> {
+    return this.#prepareAll({}, [blob]);
+  }
+
   #handOver(blob: BlobPut, jobs: CompressJob[]): PreparedBlob {
     const { hash, bytes, sha256 } = blob;
     const job = bytes.length < COMPRESS_MIN_BYTES ? undefined : this.#compressor.send(bytes);
@@ -74,7 +79,7 @@ export class BlobIntake {
     return { hash, compressed: job, sha256 };
   }
 
-  async #prepareLarge(own: Batch, blobs: readonly BlobPut[]): Promise<Prepared> {
+  async #prepareAll(own: Batch, blobs: readonly BlobPut[]): Promise<Prepared> {
     const lists: PreparedBlob[] = [];
     const extents: BulkExtent[] = [];
     const relies: Hash[] = [];

@@ -9,13 +9,13 @@ import {
 } from '../../../base/hash.ts';
 import type { Hash } from '../../../base/brand.ts';
 import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
-import type { Database } from '../../../postgres/database.ts';
 import type { Batch, BlobPut } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import { BlobCodec, prepareBlob, compressBlob } from '../../../format/blob-record.ts';
 import type { PreparedBlob } from '../../../format/blob-record.ts';
 import { prepared } from '../../../postgres/sql.ts';
+import type { Sql } from '../../../postgres/sql.ts';
 import type { UploadedBlob } from './write-blobs.ts';
 
 export interface PreparedSource {
@@ -28,10 +28,7 @@ export interface PreparedSource {
  * The work before a commit, outside of any transaction. A batch of small blobs is ready at once, so commits keep
  * the order in which they were sent. A batch with a large blob joins the queue when that blob is written.
  */
-export function prepareBatch(
-  database: Database,
-  batch: Batch,
-): PreparedBatch | Promise<PreparedBatch> {
+export function prepareBatch(database: Sql, batch: Batch): PreparedBatch | Promise<PreparedBatch> {
   assertWritable(batch);
   const { blobs = [], deltas, ...others } = batch;
   // A batch waits for its group, and the caller may reuse its buffers meanwhile.
@@ -40,17 +37,22 @@ export function prepareBatch(
   if (blobs.every(({ bytes }) => bytes.length < LARGE_BLOB_BYTES)) {
     return toPrepared(changes, blobs.map(prepareBlob));
   }
-  return prepareLarge(database, changes, blobs);
+  return prepareAll(database, changes, blobs);
 }
 
-async function prepareLarge(
-  database: Database,
+/** Prepares a blob within the transaction of the group that waits for it. */
+export function prepareAlone(transaction: Sql, blob: BlobPut): Promise<PreparedBatch> {
+  return prepareAll(transaction, {}, [blob]);
+}
+
+async function prepareAll(
+  sql: Sql,
   changes: PreparedBatch['changes'],
   blobs: readonly BlobPut[],
 ): Promise<PreparedBatch> {
   const prepared: PreparedBlob[] = [];
   for (const blob of blobs) {
-    const taken = await takeIn(database, once(blob.bytes), false);
+    const taken = await takeIn(sql, once(blob.bytes), false);
     if (taken.kind === 'small') prepared.push(prepareBlob(blob));
     else prepared.push({ ...taken.blob, sha256: blob.sha256 });
   }
@@ -58,7 +60,7 @@ async function prepareLarge(
 }
 
 export async function prepareSource(
-  database: Database,
+  database: Sql,
   { chunks, sha256: wanted = false }: BlobSource,
 ): Promise<PreparedSource> {
   const taken = await takeIn(database, chunks, wanted);
@@ -108,9 +110,11 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 export const PART_BYTES: number = LARGE_BLOB_BYTES;
 export const BLOB_BYTES_MAX = 0xffff_ffff;
 
-const START = prepared('start-upload')`INSERT INTO quipu.uploads (id) VALUES ($1)`;
+// Sending these statements again after a lost connection changes nothing.
 
-/** Sending this statement again after a lost connection changes nothing. */
+const START = prepared('start-upload')`
+  INSERT INTO quipu.uploads (id) VALUES ($1) ON CONFLICT DO NOTHING`;
+
 const PUT_PART = prepared('put-part')`
   WITH touched AS (UPDATE quipu.uploads SET touched_at = now() WHERE id = $1)
   INSERT INTO quipu.blob_parts (upload, nth, hash, codec, size, bytes) VALUES ($1, $2, $3, $4, $5, $6)
@@ -123,7 +127,7 @@ export type TakenIn =
 
 /** Reads `source` once, in bounded memory. Only a large blob is written here. */
 async function takeIn(
-  database: Database,
+  sql: Sql,
   source: AsyncIterable<Uint8Array>,
   wantSha256: boolean,
 ): Promise<TakenIn> {
@@ -132,7 +136,7 @@ async function takeIn(
   for await (const piece of source) {
     unsent = Buffer.concat([unsent, piece]);
     if (upload === undefined && unsent.length < LARGE_BLOB_BYTES) continue;
-    upload ??= await Upload.start(database, wantSha256);
+    upload ??= await Upload.start(sql, wantSha256);
     while (unsent.length >= PART_BYTES) {
       await upload.add(unsent.subarray(0, PART_BYTES));
       unsent = unsent.subarray(PART_BYTES);
@@ -144,7 +148,7 @@ async function takeIn(
 }
 
 class Upload {
-  readonly #database: Database;
+  readonly #sql: Sql;
   readonly #id: string;
   readonly #whole = createHasher();
   readonly #sha256: ReturnType<typeof createSha256> | undefined;
@@ -152,16 +156,16 @@ class Upload {
   #size = 0;
   #storedBytes = 0;
 
-  private constructor(database: Database, id: string, wantSha256: boolean) {
-    this.#database = database;
+  private constructor(sql: Sql, id: string, wantSha256: boolean) {
+    this.#sql = sql;
     this.#id = id;
     this.#sha256 = wantSha256 ? createSha256() : undefined;
   }
 
-  static async start(database: Database, wantSha256: boolean): Promise<Upload> {
+  static async start(sql: Sql, wantSha256: boolean): Promise<Upload> {
     const id = randomUUID();
-    await database.write(async (transaction) => transaction.send(START, [id]));
-    return new Upload(database, id, wantSha256);
+    await sql.query(START, [id]);
+    return new Upload(sql, id, wantSha256);
   }
 
   async add(bytes: Uint8Array): Promise<void> {
@@ -179,7 +183,7 @@ class Upload {
     const { codec, rawLength, stored } = compressBlob(bytes);
     const hash = hashToBytes(hashBytes(bytes));
     const part = [this.#id, this.#parts, hash, codec, rawLength, Buffer.from(stored)];
-    await this.#database.query(PUT_PART, part);
+    await this.#sql.query(PUT_PART, part);
     this.#parts += 1;
     this.#storedBytes += stored.length;
   }

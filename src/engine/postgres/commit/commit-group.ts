@@ -7,7 +7,8 @@ import type { Transaction } from '../../../postgres/transaction.ts';
 import type { Committed } from '../../batch.ts';
 import { Draft, NotInMemory } from '../../plan/draft.ts';
 import { planBatch } from '../../plan/plan-batch.ts';
-import type { PreparedBatch } from '../../plan/prepared-batch.ts';
+import { sealsText } from '../../plan/plan-streams.ts';
+import type { Intake, PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { Planned } from '../../plan/report.ts';
 import { encodeChange } from '../feed/change-feed.ts';
 import type { Clock } from '../feed/clock.ts';
@@ -21,6 +22,7 @@ import {
   totalValues,
 } from '../feed/clock.ts';
 import { View } from './view.ts';
+import { prepareAlone } from '../blobs/intake.ts';
 import { writeBlobs } from '../blobs/write-blobs.ts';
 import { writeContexts } from './write-contexts.ts';
 import { writePatches, writeRecords, writeTurns } from './write-rows.ts';
@@ -121,7 +123,8 @@ async function commitWith(
     const { next_context: nextContext, next_patch: nextPatch } = clock;
     // If the system clock jumps back, the time here stands still until the system clock has caught up.
     const nowMs = Math.max(parts.clock(), clock.time_ms);
-    const draft = new Draft(view, nowMs, { nextTurn, nextContext, nextPatch });
+    const intake: Intake = (blob) => prepareAlone(transaction, blob);
+    const draft = new Draft(view, nowMs, { nextTurn, nextContext, nextPatch }, intake);
     const decided: (Decided | { error: unknown })[] = [];
     for (const batch of batches) decided.push(await decide(draft, batch));
     // Refused batches also need the lock: their refusal must have been true at one moment.
@@ -283,7 +286,7 @@ export class GroupCommitter {
     let count = 0;
     for (const waiting of this.#queue) {
       const full = count === GROUP_BATCHES_MAX || bytes + waiting.bytes > GROUP_BYTES_MAX;
-      if (count > 0 && full) break;
+      if (count > 0 && (full || sealsText(waiting.batch.changes))) break;
       bytes += waiting.bytes;
       count += 1;
     }

@@ -98,7 +98,7 @@ function collectTurns(needs: Needs, { changes }: PreparedBatch): void {
   for (const { turn, payload } of changes.seals ?? []) {
     needs.turns.add(Number(turn));
     needs.openTurns.add(Number(turn));
-    needs.blobs.add(payload);
+    if (payload !== undefined) needs.blobs.add(payload);
   }
   for (const { turn, payload } of changes.patches ?? []) {
     needs.turns.add(Number(turn));

@@ -73,8 +73,8 @@ export const streamingRoutes: readonly Route[] = [
     },
     answer: { status: 201, what: 'The sealed turn', json: turnJson, example: EXAMPLE_TURN },
     async run({ params: { id }, body: { abort }, store: { contexts } }) {
-      const open = await contexts.resume(id);
-      await (abort === undefined ? open.seal() : open.abort(abort));
+      if (abort === undefined) await (await contexts.resume(id)).seal();
+      else await contexts.abort(id, abort);
       const turn = await contexts.turn(id, { payload: false });
       if (turn === undefined) throw notFound('turn', id);
       return appended(turn);
