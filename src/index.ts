@@ -9,7 +9,7 @@ export { exportHistory } from './import/out/export-history.ts';
 export type { ExportFormat } from './import/out/export-history.ts';
 export { importHistory } from './import/import-history.ts';
 export type { ImportOptions } from './import/import-history.ts';
-export type { ImportReport } from './import/import-report.ts';
+export type { ImportReport } from './import/keep/import-report.ts';
 export { SOURCES as importSources } from './import/sources/all-sources.ts';
 export type { Source as ImportSource } from './import/source/source.ts';
 export type { CopyOptions, CopyReport, LeftOut } from './copy-store.ts';

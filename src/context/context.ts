@@ -1,31 +1,38 @@
-import type { ContextId, TurnId } from '../base/brand.ts';
+import { NO_TURN } from '../base/brand.ts';
+import { given } from '../base/given.ts';
+import { jsonable } from '../base/jsonable.ts';
 import type { ShownFields } from '../base/jsonable.ts';
+import type { ContextMeta, ContextRow, HeadRow } from '../engine/rows.ts';
+import { ContextFlag } from '../format/head-record.ts';
 
 /** A movable head on the tree of turns, with its details. */
-export interface Context {
-  readonly id: ContextId;
-  /** 0 while the context is empty. */
-  readonly head: TurnId;
-  /** Depth of the head; 0 also while the context is empty. */
-  readonly headDepth: number;
-  /** The turn that the context was forked from, 0 for a fresh one. */
-  readonly base: TurnId;
-  /** The turn being streamed into, or 0. */
-  readonly openTurn: TurnId;
+export interface Context extends HeadRow, Omit<ContextMeta, 'labels'> {
   /** Flags of the head: 2 while a turn is being streamed, 4 for a fork. Other bits may come. */
   readonly flags: number;
-  /** Unix time in milliseconds. */
-  readonly createdAt: number;
-  /** Time of the last append, seal or creation. */
-  readonly updatedAt: number;
-  /** The name that no other context has, if it was given one. */
-  readonly name?: string;
-  readonly title?: string;
-  readonly kind?: string;
   readonly labels: readonly string[];
-  readonly meta?: unknown;
   toJSON(): ContextJson;
 }
 
 /** Ids as decimal strings. */
 export type ContextJson = ShownFields<Context>;
+
+/** A context as the engine had it. The object does not change when the context moves. */
+export function toContext(row: ContextRow): Context {
+  const { id, head, headDepth, base, openTurn, createdAt, updatedAt } = row;
+  const { name, title, kind, labels = [], meta } = row.meta;
+  const flags =
+    (openTurn === NO_TURN ? 0 : ContextFlag.OPEN) | (base === NO_TURN ? 0 : ContextFlag.FORKED);
+  return jsonable({
+    id,
+    head,
+    headDepth,
+    base,
+    openTurn,
+    flags,
+    createdAt,
+    updatedAt,
+    ...given({ name, title, kind }),
+    labels,
+    ...given({ meta }),
+  });
+}

@@ -9,16 +9,7 @@ import { toJsonValue } from './payloads/json-value.ts';
  * One knot in the cord: immutable, with a parent. A read shows the patches in force, so `payloadHash`, `size`,
  * `encoding` and `payload` always belong together.
  */
-export interface Turn {
-  readonly id: TurnId;
-  /** The context that the turn was appended to; forks share turns, so others may lead here too. */
-  readonly context: ContextId;
-  /** 0 for a root. */
-  readonly parent: TurnId;
-  /** 0 for a root. */
-  readonly depth: number;
-  readonly type: string;
-  readonly version: number;
+export interface Turn extends Omit<TurnRow, 'encoding' | 'payload' | 'size' | 'flags'> {
   /** A number when this process has no name for the encoding. */
   readonly encoding: PayloadEncoding;
   /**
@@ -27,8 +18,6 @@ export interface Turn {
   readonly payloadHash: Hash | undefined;
   /** Bytes of the payload: so far while the turn is open, 0 for a tombstone. */
   readonly size: number;
-  /** Unix time in milliseconds. */
-  readonly createdAt: number;
   /** Bits: 1 open, 2 aborted, 4 interrupted, 8 patched, 16 tombstone, 32 has a file-system root. */
   readonly flags: number;
   readonly state: 'sealed' | 'open';

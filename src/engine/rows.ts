@@ -1,43 +1,21 @@
-import type { ContextId, Hash, TurnId } from '../base/brand.ts';
+import type { Hash, TurnId } from '../base/brand.ts';
+import type { HeadRecord } from '../format/head-record.ts';
+import type { PatchRecord } from '../format/patch-record.ts';
+import type { TurnRecord } from '../format/turn-record.ts';
 
 // Reads give `NO_HASH`, zeros, in place of the hash of a blob that was erased and not put again. The real hash
 // would let anyone check a guess of the content. Only `upkeep` shows it, because a copy and an erasure need it.
 
-/** A turn as an engine knows it. The payload itself is the blob `payload`. */
-export interface TurnRow {
-  readonly id: TurnId;
-  /** `NO_TURN` for a root. */
-  readonly parent: TurnId;
-  /** The context that the turn was appended to. Forks share turns, so other contexts may lead here, too. */
-  readonly context: ContextId;
-  /** 0 for a root. */
-  readonly depth: number;
+/**
+ * A turn as an engine knows it. The payload itself is the blob `payload`, which is undefined while the turn is open: an
+ * open turn has bytes and no blob yet.
+ */
+export interface TurnRow extends Omit<TurnRecord, 'typeTag' | 'jump' | 'sideJump' | 'idempotency'> {
   readonly type: string;
   readonly version: number;
-  /** See `Encoding` in `format/turn-record.ts`; unknown numbers are kept as given. */
-  readonly encoding: number;
-  /** Undefined while the turn is open: an open turn has bytes and no blob yet. */
-  readonly payload: Hash | undefined;
-  readonly size: number;
-  /** Bits of `TurnFlag` in `format/turn-record.ts`. */
-  readonly flags: number;
-  readonly createdAt: number;
 }
 
-export interface HeadRow {
-  readonly id: ContextId;
-  /** `NO_TURN` while the context is empty. */
-  readonly head: TurnId;
-  /** Depth of the head; 0 also for an empty context. */
-  readonly headDepth: number;
-  /** The turn that the context was forked from. `NO_TURN` for a fresh context. */
-  readonly base: TurnId;
-  /** The turn being streamed into, or `NO_TURN`. */
-  readonly openTurn: TurnId;
-  readonly createdAt: number;
-  /** Time of the last append, seal or creation. */
-  readonly updatedAt: number;
-}
+export type HeadRow = Omit<HeadRecord, 'openBytes' | 'removed'>;
 
 /** The metadata of a context, given by users. Every field is optional, and an absent field means "not said". */
 export interface ContextMeta {
@@ -54,17 +32,7 @@ export interface ContextRow extends HeadRow {
 }
 
 /** An overlay on a sealed turn. The turn's own record never changes. */
-export interface PatchRow {
-  /** Rises over the whole store; file-system roots take numbers of the same sequence. */
-  readonly seq: number;
-  readonly turn: TurnId;
-  readonly tombstone: boolean;
-  readonly encoding: number;
-  /** The new payload; for a tombstone the reason as UTF-8 text. */
-  readonly payload: Hash;
-  readonly size: number;
-  readonly createdAt: number;
-}
+export type PatchRow = Omit<PatchRecord, 'fsRoot'>;
 
 /** The state of the files around a turn: a tree blob, which names the blobs of files and other trees. */
 export interface FsRootRow {

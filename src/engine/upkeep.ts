@@ -107,15 +107,9 @@ export interface Problem {
   readonly severity: 'lost' | 'stale';
 }
 
-export interface CheckCounts {
-  readonly turns: number;
-  readonly contexts: number;
-  readonly patches: number;
-  readonly blobs: number;
-  readonly docs: number;
-  readonly logs: number;
-  readonly bytes: number;
-}
+export type CheckCounts = Readonly<
+  Record<'turns' | 'contexts' | 'patches' | 'blobs' | 'docs' | 'logs' | 'bytes', number>
+>;
 
 export interface CheckReport {
   readonly checked: CheckCounts;

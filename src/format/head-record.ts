@@ -20,17 +20,19 @@ export const HEAD_RECORD_BYTES = 64;
 
 export interface HeadRecord {
   readonly id: ContextId;
-  /** `NO_TURN` while the context is empty. */
+  /** `NO_TURN`, 0, while the context is empty. */
   readonly head: TurnId;
   /** Depth of the head; 0 also for an empty context. */
   readonly headDepth: number;
-  /** The turn it was forked from, or `NO_TURN`. */
+  /** The turn that the context was forked from. `NO_TURN`, 0, for a fresh context. */
   readonly base: TurnId;
-  /** The turn being streamed into, or `NO_TURN`. */
+  /** The turn being streamed into, or `NO_TURN`, 0. */
   readonly openTurn: TurnId;
   /** Acknowledged bytes of the open turn; 0 without one. */
   readonly openBytes: number;
+  /** Unix time in milliseconds. */
   readonly createdAt: number;
+  /** Time of the last append, seal or creation. */
   readonly updatedAt: number;
   readonly removed: boolean;
 }

@@ -16,7 +16,7 @@ const FLAG_FS_ROOT = 2;
 
 export interface PatchRecord {
   readonly turn: TurnId;
-  /** Counts from 1 over the whole store. */
+  /** Counts from 1 over the whole store, patches and file-system roots together. */
   readonly seq: number;
   /** The new payload; for a tombstone the reason as UTF-8 text; for a file-system root its tree. */
   readonly payload: Hash;

@@ -13,17 +13,22 @@ export const TURN_RECORD_BYTES = 128;
 
 export interface TurnRecord {
   readonly id: TurnId;
-  /** `NO_TURN` for a root. */
+  /** `NO_TURN`, 0, for a root. */
   readonly parent: TurnId;
+  /** 0 for a root. */
   readonly depth: number;
+  /** See `Encoding`; unknown numbers are kept as given. */
   readonly encoding: number;
   /** 16 lower-case hex digits, see `type-line.ts`. */
   readonly typeTag: string;
   /** Undefined (zeros on disk) for an open turn. */
   readonly payload: Hash | undefined;
+  /** Bits of `TurnFlag`. */
   readonly flags: number;
   readonly size: number;
+  /** Unix time in milliseconds. */
   readonly createdAt: number;
+  /** The context that the turn was appended to. Forks share turns, so other contexts may lead here, too. */
   readonly context: ContextId;
   /** An ancestor, see `jumpDepth`; `NO_TURN` for a root. */
   readonly jump: TurnId;

@@ -3,21 +3,16 @@ import { invalid } from '../base/errors.ts';
 import { openAccess } from './access/access.ts';
 import type { Access } from './access/access.ts';
 import { TokenAccess } from './access/token-access.ts';
-import type { Log } from './log/log.ts';
+import type { ServerOptions } from './server-options.ts';
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-export interface AccessOptions {
-  readonly host: string;
-  readonly tokenFile: string;
-  /** Admit every client that can connect, from anywhere. */
-  readonly allowAnonymous: boolean;
-  /** Let clients with an admin token bring programs that others run. */
-  readonly allowHandlers: boolean;
-  readonly log: Log;
-}
+export type AccessOptions = Pick<
+  ServerOptions,
+  'host' | 'tokenFile' | 'allowAnonymous' | 'allowHandlers' | 'log'
+>;
 
 /** The access that was chosen, and the watch that keeps it current. */
 export interface ChosenAccess {

@@ -29,6 +29,7 @@ export interface ServerOptions {
   /** A port where every path answers as cxdb's server does. Default: there is none. */
   readonly cxdbPort?: number;
   readonly tokenFile: string;
+  /** Admit every client that can connect, from anywhere. */
   readonly allowAnonymous: boolean;
   /** Let clients with an admin token bring programs that others run. */
   readonly allowHandlers: boolean;

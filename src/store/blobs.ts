@@ -2,6 +2,7 @@ import type { ReadableStream } from 'node:stream/web';
 import type { Hash } from '../base/brand.ts';
 import type { Jsonable } from '../base/jsonable.ts';
 import type { EraseOptions } from '../context/contexts.ts';
+import type { BlobStat } from '../engine/rows.ts';
 import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
 
 export interface BlobInfo {
@@ -15,14 +16,7 @@ export interface BlobInfo {
   readonly existed: boolean;
 }
 
-export interface BlobDetails {
-  readonly hash: Hash;
-  readonly size: number;
-  /** Bytes that the blob takes in the store by itself. */
-  readonly storedSize: number;
-  /** The number of chunks that the blob is stored as; 0 when it is one record. */
-  readonly chunks: number;
-}
+export type BlobDetails = BlobStat;
 
 /** Bytes from `start` (default 0) up to `end` (exclusive, default the end). */
 export interface ByteRange {

@@ -4,8 +4,8 @@ import { invalid, isQuipuError } from '../base/errors.ts';
 import { jsonable } from '../base/jsonable.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { kindOf } from '../base/text.ts';
-import { StoredPatch } from '../context/patches/patch-verbs.ts';
-import { StoredContext } from '../context/stored-context.ts';
+import { toContext } from '../context/context.ts';
+import { toPatch } from '../context/patches/patch-verbs.ts';
 import { isOpen } from '../context/turns/read-turns.ts';
 import { LazyTurn, viewTurn } from '../context/turn.ts';
 import type { Change } from '../engine/batch.ts';
@@ -192,14 +192,14 @@ async function* tellPage(
       }
     } else if ('seq' in row) {
       if (about === undefined || about.has(row.turn)) {
-        yield { kind: 'patch.added', patch: new StoredPatch(row) };
+        yield { kind: 'patch.added', patch: toPatch(row) };
       }
     } else if ('parent' in row) {
       if (isOpen(row)) position.open.add(row.id);
       if (isAbout(plan, row.context)) yield toTurnEvent(row, one.what === 'turn' && one.sealed);
     } else if (isAbout(plan, row.id)) {
       watch.trail.noteCreated(row);
-      yield { kind: 'context.created', context: new StoredContext(row) };
+      yield { kind: 'context.created', context: toContext(row) };
     }
   }
 }
@@ -252,7 +252,7 @@ async function* tellChanged(
       // A change of a context that was just reported as created is part of that report.
       const isTold = trail.isTold(id, row) || id > known;
       if (row !== undefined && !isTold) {
-        yield { kind: 'context.updated', context: new StoredContext(row) };
+        yield { kind: 'context.updated', context: toContext(row) };
       }
     }
   }

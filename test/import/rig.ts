@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { importHistory } from '../../src/import/import-history.ts';
 import type { ImportOptions } from '../../src/import/import-history.ts';
-import type { ImportReport } from '../../src/import/import-report.ts';
+import type { ImportReport } from '../../src/import/keep/import-report.ts';
 import { readImportedTurn } from '../../src/import/fold/turn-payload.ts';
 import type { Block } from '../../src/import/source/block.ts';
 import type { Source } from '../../src/import/source/source.ts';

@@ -6,7 +6,7 @@ import { findHistories, lookAt } from '../../import/find-histories.ts';
 import type { FoundHistory } from '../../import/find-histories.ts';
 import { followHistory } from '../../import/follow-history.ts';
 import { importHistory } from '../../import/import-history.ts';
-import type { ImportReport } from '../../import/import-report.ts';
+import type { ImportReport } from '../../import/keep/import-report.ts';
 import { SOURCES } from '../../import/sources/all-sources.ts';
 import type { Source } from '../../import/source/source.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,16 +1,12 @@
 import { toHash, toTurnId } from '../../base/brand.ts';
-import type { Hash, TurnId } from '../../base/brand.ts';
+import type { TurnId } from '../../base/brand.ts';
+import { jsonable } from '../../base/jsonable.ts';
 import { checkBounded } from '../../base/text.ts';
 import { checkExpectedSeq, only } from '../check-input.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
-import type { Contexts, Patch, PatchJson } from '../contexts.ts';
+import type { Contexts, Patch } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
-import {
-  type EncodedPayload,
-  type PayloadEncoding,
-  encodePayload,
-  encodingOf,
-} from '../payloads/codecs.ts';
+import { type EncodedPayload, encodePayload, encodingOf } from '../payloads/codecs.ts';
 import { mustGetTurn } from '../turns/read-turns.ts';
 import type { Batch } from '../../engine/batch.ts';
 import type { PatchRow } from '../../engine/rows.ts';
@@ -19,7 +15,7 @@ type PatchVerbs = Pick<Contexts, 'patch' | 'tombstone' | 'patches'>;
 
 export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVerbs {
   async function commitPatch(turn: TurnId, plan: PatchPlan): Promise<Patch> {
-    return new StoredPatch(only((await engine.commit(planPatch(turn, plan))).patches));
+    return toPatch(only((await engine.commit(planPatch(turn, plan))).patches));
   }
 
   return {
@@ -45,7 +41,7 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
     async patches(turn) {
       lifetime.assertOpen('contexts.patches');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
-      return (await engine.getPatches([id])).map((row) => new StoredPatch(row));
+      return (await engine.getPatches([id])).map(toPatch);
     },
   };
 }
@@ -75,36 +71,10 @@ function planPatch(turn: TurnId, plan: PatchPlan): Batch {
   };
 }
 
-export class StoredPatch implements Patch {
-  readonly seq: number;
-  readonly turn: TurnId;
-  readonly tombstone: boolean;
-  readonly encoding: PayloadEncoding;
-  readonly payloadHash: Hash;
-  readonly size: number;
-  readonly createdAt: number;
-
-  constructor(row: PatchRow) {
-    this.seq = row.seq;
-    this.turn = row.turn;
-    this.tombstone = row.tombstone;
-    this.encoding = encodingOf(row.encoding);
-    this.payloadHash = row.payload;
-    this.size = row.size;
-    this.createdAt = row.createdAt;
-  }
-
-  toJSON(): PatchJson {
-    return {
-      seq: this.seq,
-      turn: String(this.turn),
-      tombstone: this.tombstone,
-      encoding: this.encoding,
-      payloadHash: this.payloadHash,
-      size: this.size,
-      createdAt: this.createdAt,
-    };
-  }
+export function toPatch(row: PatchRow): Patch {
+  const { seq, turn, tombstone, payload: payloadHash, size, createdAt } = row;
+  const encoding = encodingOf(row.encoding);
+  return jsonable({ seq, turn, tombstone, encoding, payloadHash, size, createdAt });
 }
 
 type FsRootVerbs = Pick<Contexts, 'attach' | 'fsRoot'>;

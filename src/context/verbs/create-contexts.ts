@@ -16,8 +16,8 @@ import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta } from '../../engine/rows.ts';
 import { checkKey, checkList, only } from '../check-input.ts';
 import { checkContextName, checkDetails, mergeDetails } from '../context-details.ts';
+import { toContext } from '../context.ts';
 import type { Context } from '../context.ts';
-import { StoredContext } from '../stored-context.ts';
 import { noContext } from '../turns/read-turns.ts';
 
 export interface ContextsOptions {
@@ -76,7 +76,7 @@ function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
     async get(id) {
       lifetime.assertOpen('contexts.get');
       const row = await engine.getContext(toContextId(id));
-      return row && new StoredContext(row);
+      return row && toContext(row);
     },
 
     async moveHead(id, head, { expectedHead } = {}) {
@@ -90,7 +90,7 @@ function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
     async list(options = {}) {
       lifetime.assertOpen('contexts.list');
       const { rows, cursor, total } = await engine.listContexts(checkList(options));
-      const items = rows.map((row) => new StoredContext(row));
+      const items = rows.map(toContext);
       return {
         items,
         ...(cursor !== undefined && { cursor }),
@@ -136,7 +136,7 @@ function nameVerbs({ engine, lifetime }: ContextsParts): NameVerbs {
     async byName(name) {
       lifetime.assertOpen('contexts.byName');
       const row = await engine.findContext(checkContextName(name));
-      return row && new StoredContext(row);
+      return row && toContext(row);
     },
 
     async rename(id, name) {
@@ -149,7 +149,7 @@ function nameVerbs({ engine, lifetime }: ContextsParts): NameVerbs {
 
 async function changeContext(engine: Engine, change: ContextChange): Promise<Context> {
   const { contexts } = await engine.commit({ contexts: [change] });
-  return new StoredContext(only(contexts));
+  return toContext(only(contexts));
 }
 
 function forkDetails(options: ForkOptions): { meta: ContextMeta; key?: string } {

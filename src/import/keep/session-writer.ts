@@ -7,8 +7,8 @@ import { describeSlot } from './describe-session.ts';
 import type { ParentPlace } from './describe-session.ts';
 import { ENTRY, toSessionEntry } from './entries.ts';
 import type { FileEntry } from './entries.ts';
-import { isOfFile, noteFailed } from './failed-file.ts';
-import type { FailedFile } from './failed-file.ts';
+import { isOfFile, noteFailed } from './import-report.ts';
+import type { ImportReport } from './import-report.ts';
 import type { Ledger } from './ledger.ts';
 import { writeWork } from './write-session.ts';
 import type { Writing } from './write-session.ts';
@@ -22,15 +22,10 @@ const JOBS_BYTES_MAX = 48 * 1024 * 1024;
 const CACHED_IDS_MAX = 200_000;
 const ASIDES_BYTES = 1024 * 1024;
 
-export interface WriteReport {
-  turns: number;
-  forks: number;
-  sessions: number;
-  blobs: number;
-  blobsShared: number;
-  unlinked: number;
-  readonly failed: FailedFile[];
-}
+export type WriteReport = Pick<
+  ImportReport,
+  'turns' | 'forks' | 'sessions' | 'blobs' | 'blobsShared' | 'unlinked' | 'failed'
+>;
 
 /** One file, and what came of it. */
 interface Job {

@@ -14,6 +14,7 @@ import {
   type QueueState,
 } from '../upkeep/queue-records.ts';
 import type { QueueProblem } from '../upkeep/verify-queues.ts';
+import type { ConsumerRow } from './tables/consumer-table.ts';
 import { columnsOf, EventTable } from './tables/event-table.ts';
 import { hasQueueTables, QUEUE_TABLES, fromStored, toStored } from './tables/schema.ts';
 
@@ -67,7 +68,7 @@ export class PostgresRecords implements QueueRecords {
     return this.#database.read(async (sql) => {
       const [row] = await sql.query<{ last_id: number; count: number }>(STATE, [queue]);
       if (row === undefined) return undefined;
-      const consumers = await sql.query<ConsumerRow>(CONSUMERS, [queue]);
+      const consumers = await sql.query<CopiedRow>(CONSUMERS, [queue]);
       return { lastId: row.last_id, count: row.count, consumers: consumers.map(toRecord) };
     });
   }
@@ -126,18 +127,10 @@ export class PostgresRecords implements QueueRecords {
   }
 }
 
-interface ConsumerRow {
-  readonly consumer_id: string;
-  readonly handler_cmd: string | null;
-  readonly filter: string | null;
-  readonly last_acked_id: number;
-  readonly updated_at: string | null;
-  readonly failures: number;
-  readonly failed: boolean;
-  readonly last_error: string | null;
-}
+/** The columns that are copied. */
+type CopiedRow = Omit<ConsumerRow, 'bookmark_from' | 'bookmark_to' | 'leased'>;
 
-function toRecord(row: ConsumerRow): ConsumerRecord {
+function toRecord(row: CopiedRow): ConsumerRecord {
   const { consumer_id, handler_cmd, filter, last_acked_id, updated_at, failures, failed } = row;
   const last_error = fromStored(row.last_error ?? '');
   return {

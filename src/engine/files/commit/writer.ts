@@ -2,40 +2,32 @@ import { storeClosed, locked } from '../../../base/errors.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Batch, BlobPut, Committed } from '../../batch.ts';
 import type { BlobSource, BlobStored, Progress } from '../../engine.ts';
-import type { IoFile, IoLock } from '../../io.ts';
+import type { IoLock } from '../../io.ts';
 import { ChangeListeners } from '../../plan/report.ts';
 import type { Core } from '../core/core.ts';
-import type { IndexKeeper } from '../core/index-keeper.ts';
 import { advanceTails } from '../core/truths.ts';
 import { closeAll } from '../disk/file-handles.ts';
 import { ifRoom } from '../disk/io-error.ts';
 import type { Age, Checkpoint } from '../journal/checkpoint-file.ts';
 import { Checkpointer } from '../journal/checkpointer.ts';
-import type { Journal } from '../journal/journal.ts';
-import type { Reserve } from '../journal/reserve.ts';
 import { BlobIntake, HeldBlobs, type Prepared } from '../packs/blob-intake.ts';
 import { BulkPacks } from '../packs/bulk-packs.ts';
 import { Compressor } from '../compress/compressor.ts';
-import { Pipeline } from './pipeline.ts';
+import { Pipeline, type PipelineParts } from './pipeline.ts';
 
 // The one door to everything that changes a store: commits, puts of blobs, and upkeep. A commit is prepared here and
 // then takes its way through `Pipeline`.
 
-export interface WriterParts {
-  readonly core: Core;
-  readonly journal: Journal;
-  readonly mark: IoFile;
-  readonly keeper: IndexKeeper;
+/** The writer makes the other parts of its pipeline itself. */
+export interface WriterParts extends Omit<
+  PipelineParts,
+  'checkpointer' | 'compressor' | 'listeners' | 'prepare'
+> {
   readonly checkpoint: Checkpoint;
   readonly lock: IoLock;
-  readonly clock: () => number;
   readonly durability: 'safe' | 'unsafe';
   /** The longest time between a commit and its checkpoint. Infinity: checkpoints depend on size alone. */
   readonly checkpointMs: number;
-  readonly reserve: Reserve;
-  /** Set when the opening could not be finished for lack of room. */
-  readonly settle: (() => Promise<Checkpoint>) | undefined;
-  readonly onSettled: () => Promise<void>;
 }
 
 export class Writer {

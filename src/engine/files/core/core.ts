@@ -17,7 +17,7 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import { DocBases } from '../docs/doc-bases.ts';
 import type { DocBase } from '../docs/doc-bases.ts';
 import { contextDoc, readDoc } from '../docs/doc-log.ts';
-import type { DocPlace } from '../docs/doc-log.ts';
+import type { DocPlace } from '../index/shelf.ts';
 import { HeadTable, indexHead, withOpen } from '../heads/head-table.ts';
 import type { Totals } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';

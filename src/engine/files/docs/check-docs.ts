@@ -5,12 +5,12 @@ import type { DocRecord } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import type { ContextMeta } from '../../rows.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+import type { DocPlace } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 import type { State } from '../truth/state.ts';
 import {
   type DocItem,
-  type DocPlace,
   DOCS_FILE,
   contextOf,
   type GoodDoc,

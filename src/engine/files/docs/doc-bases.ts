@@ -1,6 +1,7 @@
 import { LruCache } from '../../../base/lru-cache.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { type DocPlace, readDoc } from './doc-log.ts';
+import type { DocPlace } from '../index/shelf.ts';
+import { readDoc } from './doc-log.ts';
 
 // The newest contents of published documents, for writing the next version as a difference. Only durable contents
 // are here, so a difference never builds on data that could still be lost. A document that is not here is written

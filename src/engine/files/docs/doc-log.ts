@@ -13,6 +13,7 @@ import {
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+import type { DocPlace } from '../index/shelf.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -32,13 +33,6 @@ export function contextDoc(context: number): string {
 export function contextOf(doc: string): number | undefined {
   const digits = /^contexts\/(\d+)$/.exec(doc)?.[1];
   return digits === undefined ? undefined : Number(digits);
-}
-
-export interface DocPlace {
-  readonly offset: number;
-  readonly length: number;
-  readonly version: number;
-  readonly removed: boolean;
 }
 
 /** The newest version of a document with its whole content. */

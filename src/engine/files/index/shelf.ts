@@ -1,6 +1,6 @@
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { crc32 } from '../../../format/bytes.ts';
-import type { TimeRange } from '../../engine.ts';
+import type { ContextQuery, EngineStats } from '../../engine.ts';
 import type { FieldRange, MetaField } from '../../meta-fields.ts';
 
 // The accelerator's data on disk. All of it can be rebuilt from the truth files, so nothing here is ever synced for
@@ -13,16 +13,10 @@ import type { FieldRange, MetaField } from '../../meta-fields.ts';
 /** The position up to which each truth file is indexed, for example `{"turns":12,"pack:1":99999}`. */
 export type Positions = Readonly<Record<string, number>>;
 
-export interface Totals {
-  readonly turns: number;
-  /** Raw bytes of all turn payloads, each counted as often as it is used. */
-  readonly logicalBytes: number;
-  readonly blobs: number;
-  /** Raw bytes of all distinct blobs. */
-  readonly blobBytes: number;
-  /** The bytes that the blobs take on disk, record overhead included. */
-  readonly storedBytes: number;
-}
+export type Totals = Pick<
+  EngineStats,
+  'turns' | 'logicalBytes' | 'blobs' | 'blobBytes' | 'storedBytes'
+>;
 
 export const NO_TOTALS: Totals = {
   turns: 0,
@@ -42,11 +36,7 @@ export interface BlobPlace {
   readonly codec: number;
 }
 
-export interface PlaceRef {
-  readonly hash: Hash;
-  readonly pack: number;
-  readonly offset: number;
-}
+export type PlaceRef = Pick<BlobPlace, 'hash' | 'pack' | 'offset'>;
 
 /** The parts of a head that no other file could give back. A head that `heads.tbl` lost is rebuilt from here. */
 export interface ContextPlace {
@@ -64,6 +54,14 @@ export interface DocPlace {
   readonly removed: boolean;
 }
 
+/** What a user said of a context, as far as lists of contexts depend on it. */
+export interface ContextTags {
+  readonly name: string | undefined;
+  readonly kind: string | undefined;
+  readonly labels: readonly string[];
+  readonly fields: readonly MetaField[];
+}
+
 /** Upserts, applied in order: the last one for a context, document or log wins. */
 export interface ShelfBatch {
   readonly blobs: readonly BlobPlace[];
@@ -73,13 +71,7 @@ export interface ShelfBatch {
   readonly patches: readonly { readonly turn: number; readonly seq: number }[];
   readonly contexts: readonly ({ readonly id: number } & ContextPlace)[];
   /** Replaces name, kind, labels and fields of that context. */
-  readonly contextMeta: readonly {
-    readonly id: number;
-    readonly name: string | undefined;
-    readonly kind: string | undefined;
-    readonly labels: readonly string[];
-    readonly fields: readonly MetaField[];
-  }[];
+  readonly contextMeta: readonly ({ readonly id: number } & ContextTags)[];
   readonly docs: readonly ({ readonly name: string } & DocPlace)[];
   readonly logs: readonly { readonly name: string; readonly removed: boolean }[];
   /** Packs that are gone: every place in them is forgotten, now and when it appears again. */
@@ -95,23 +87,13 @@ export interface ShelfBatch {
 /** The part of a change besides its entries. */
 export type Covered = Pick<ShelfBatch, 'totals' | 'positions'>;
 
-export interface ContextPageQuery {
-  readonly label?: string;
-  readonly kind?: string;
-  readonly namePrefix?: string;
+export interface ContextPageQuery extends Omit<ContextQuery, 'fields' | 'count' | 'cursor'> {
   readonly fields?: readonly FieldRange[];
-  readonly created?: TimeRange;
-  readonly updated?: TimeRange;
-  readonly limit: number;
   /** Only entries after this one in the order of the list. */
   readonly before?: { readonly updatedAt: number; readonly id: number };
 }
 
-export interface Counts {
-  readonly contexts: number;
-  readonly logs: number;
-  readonly docs: number;
-}
+export type Counts = Pick<EngineStats, 'contexts' | 'logs' | 'docs'>;
 
 export interface Shelf {
   /** True when the shelf's file cannot be written: then the shelf ends with the process. */

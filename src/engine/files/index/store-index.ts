@@ -1,4 +1,3 @@
-import type { MetaField } from '../../meta-fields.ts';
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
@@ -7,6 +6,7 @@ import type {
   BlobPlace,
   ContextPageQuery,
   ContextPlace,
+  ContextTags,
   Counts,
   DocPlace,
   PlaceRef,
@@ -266,13 +266,6 @@ export class Index {
 export function countOf({ rawLength, storedLength }: BlobPlace, sign: 1 | -1): Partial<Totals> {
   const storedBytes = sign * (BLOB_OVERHEAD_BYTES + storedLength);
   return { blobs: sign, blobBytes: sign * rawLength, storedBytes };
-}
-
-interface ContextTags {
-  readonly name: string | undefined;
-  readonly kind: string | undefined;
-  readonly labels: readonly string[];
-  readonly fields: readonly MetaField[];
 }
 
 /** Entries that are not on the shelf yet. The same lookups find them. */

@@ -49,16 +49,10 @@ export async function takeClock(database: Database, transaction: Transaction): P
 }
 
 /** The totals that a commit added. */
-export interface Totals {
-  turns: number;
-  contexts: number;
-  blobs: number;
-  blobBytes: number;
-  storedBytes: number;
-  logicalBytes: number;
-  logs: number;
-  docs: number;
-}
+export type Totals = Record<
+  'turns' | 'contexts' | 'blobs' | 'blobBytes' | 'storedBytes' | 'logicalBytes' | 'logs' | 'docs',
+  number
+>;
 
 export const NOTHING_ADDED: Readonly<Totals> = {
   turns: 0,

@@ -5,7 +5,7 @@ import { decodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
 import type { ContextMeta } from '../../rows.ts';
-import type { CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
+import type { CheckCounts, CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
 import { BlobReader } from '../blobs/blob-reader.ts';
 import { takeClockAlone } from '../feed/clock.ts';
 
@@ -115,17 +115,8 @@ const PAGE_NAMES = 4096;
 /** A statement may take an hour, because tables can be large. */
 const LONG_MS = 3_600_000;
 
-interface Counts {
-  readonly turns: number;
-  readonly logical_bytes: number;
-  readonly contexts: number;
-  readonly patches: number;
-  readonly blobs: number;
-  readonly blob_bytes: number;
-  readonly stored_bytes: number;
-  readonly docs: number;
-  readonly logs: number;
-}
+type Counts = Omit<CheckCounts, 'bytes'> &
+  Readonly<Record<'logical_bytes' | 'blob_bytes' | 'stored_bytes', number>>;
 
 export async function checkTables(
   database: Database,

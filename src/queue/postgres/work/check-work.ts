@@ -1,7 +1,7 @@
 import { checkWhole } from '../../../base/check-value.ts';
 import { invalid } from '../../../base/errors.ts';
 import { checkConsumer, checkQueueName } from '../../events/check-input.ts';
-import type { WorkNote, WorkOptions } from '../../events/queue.ts';
+import type { WorkOptions } from '../../events/queue.ts';
 
 const JOBS_DEFAULT = 4;
 const JOBS_MAX = 1000;
@@ -9,15 +9,9 @@ const LEASE_MS_DEFAULT = 15_000;
 const LEASE_MS_MIN = 500;
 const LEASE_MS_MAX = 3_600_000;
 
-export interface CheckedWork {
+export interface CheckedWork extends Required<Omit<WorkOptions, 'queues' | 'consumers'>> {
   readonly queues: ReadonlySet<string> | undefined;
   readonly consumers: ReadonlySet<string> | undefined;
-  readonly once: boolean;
-  readonly jobs: number;
-  readonly leaseMs: number;
-  readonly signal: AbortSignal;
-  readonly env: Readonly<Record<string, string>>;
-  readonly note: (note: WorkNote) => void;
 }
 
 /** Throws INVALID for options that make no sense. */
