@@ -4,7 +4,7 @@ import { NO_TURN, type TurnId } from '../base/brand.ts';
 import { invalid, notFound, orNothing } from '../base/errors.ts';
 import { toStream } from '../base/to-stream.ts';
 import type { Context } from '../context/context.ts';
-import type { OpenTurn } from '../context/contexts.ts';
+import type { AppendOptions, OpenTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
 import { jsonBytes, named, readChunks, toAnswer } from './ai-sdk-chunks.ts';
 import * as shared from './shared.ts';
@@ -47,7 +47,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
    * the list any more are kept as a branch. LOCKED while an answer is streamed.
    */
   async save(chatId: string, messages: readonly M[]): Promise<void> {
-    await this.#keep(chatId, MAIN);
+    await this.#begin(chatId);
     await this.#rewrite(chatId, () => messages);
   }
 
@@ -71,7 +71,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   ): Promise<ReadableStream<C>> {
     if (typeof chunks?.pipeThrough !== 'function' || chunks.locked)
       throw invalid('chunks', 'must be a stream that nobody reads yet');
-    const { id } = await this.#keep(chatId, MAIN);
+    const { id } = await this.#begin(chatId);
     const last = (await this.#rewrite(chatId)).at(-1);
     const open = await this.#store.contexts.open(id, { type: STREAM, encoding: 'bytes' });
     const answerId = last?.role === 'assistant' ? last.id : generateId();
@@ -120,8 +120,8 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     const main = await this.#main(chatId);
     if (branch === undefined || main === undefined || branchId === MAIN)
       throw notFound('branch', branchId, `chat ${chatId} has no such branch`);
-    if (main.head !== NO_TURN) await this.#keep(chatId, String(main.head), { base: main.head });
-    await this.#store.contexts.moveHead(main.id, branch.head, { expectedHead: main.head });
+    const to = { parent: branch.head, ...this.#kept(chatId) };
+    await shared.replaceAfter(this.#store, main, [], to);
     await this.#store.contexts.remove(branch.id);
     return this.#messages(branch.head);
   }
@@ -143,9 +143,14 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     return this.#store.contexts.byName(this.#nameOf(chatId, MAIN));
   }
 
-  #keep(chatId: string, branch: string, start: { base?: TurnId } = {}): Promise<Context> {
-    const name = this.#nameOf(chatId, branch);
-    return this.#store.contexts.getOrCreate(name, { kind: KIND, ...start });
+  /** Returns the chat, which may be a new one. */
+  #begin(chatId: string): Promise<Context> {
+    return this.#store.contexts.getOrCreate(this.#nameOf(chatId, MAIN), { kind: KIND });
+  }
+
+  /** Makes a branch of the messages that a commit leaves. */
+  #kept(chatId: string): Pick<AppendOptions, 'keepHead'> {
+    return { keepHead: { name: this.#nameOf(chatId, generateId()), kind: KIND } };
   }
 
   async #messages(head?: TurnId): Promise<M[]> {
@@ -188,9 +193,9 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
       const isGone = stored.slice(keep).some(({ payload: { id: old, role } }) => {
         return role !== 'assistant' || messages.every((message) => message.id !== old);
       });
-      if (isGone) await this.#keep(chatId, String(head), { base: head });
       const turns = messages.slice(keep).map((message) => shared.toJsonTurn(MESSAGE, message));
-      await shared.replaceAfter(this.#store, context, parent, turns);
+      const to = { parent, ...(isGone && this.#kept(chatId)) };
+      await shared.replaceAfter(this.#store, context, turns, to);
       return [...messages];
     });
   }

@@ -148,7 +148,7 @@ export class QuipuSession implements Session, SessionHistoryRewriteAwareSession 
       const old = await this.#itemTurns(context.id, Infinity);
       const items = change(old.map(({ payload }) => payload as AgentInputItem));
       const { keep, parent } = keptOf(context.head, old, items);
-      await replaceAfter(this.#store, context, parent, items.slice(keep).map(toTurn));
+      await replaceAfter(this.#store, context, items.slice(keep).map(toTurn), { parent });
     });
   }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NO_TURN, type TurnId } from '../base/brand.ts';
 import type { Context } from '../context/context.ts';
-import type { NewTurn } from '../context/contexts.ts';
+import type { AppendOptions, NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
 import { isQuipuError } from '../base/errors.ts';
@@ -77,15 +77,15 @@ export function ownPayload({ type, payload }: Turn, own: string): object | undef
 
 /**
  * Replaces what comes after `parent` on the way to the head: with a branch of these turns, or with nothing. One commit
- * for up to 5,000 turns. HEAD_MOVED when another writer was first.
+ * for up to 5,000 turns. HEAD_MOVED when another writer was first. With `keepHead`, what was there stays as a branch.
  */
 export async function replaceAfter(
   store: Store,
   { id, head }: Pick<Context, 'id' | 'head'>,
-  parent: TurnId,
   turns: readonly NewTurn[],
+  { parent, ...kept }: Pick<AppendOptions, 'keepHead'> & { readonly parent: TurnId },
 ): Promise<void> {
-  let at = { parent, expectedHead: head };
+  let at: AppendOptions = { parent, expectedHead: head, ...kept };
   if (turns.length === 0 && parent !== head) await store.contexts.moveHead(id, parent, at);
   for (const batch of batchesOf(turns)) {
     const last = (await store.contexts.appendBatch(id, batch, at)).at(-1)?.id ?? parent;

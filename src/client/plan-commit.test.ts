@@ -39,6 +39,16 @@ describe('repetitionOf', () => {
     ['a patch', { patches: [patch] }, 'once'],
     ['a patch after another', { patches: [{ ...patch, expectedSeq: 3 }] }, 'compared'],
     ['a document', { docs: [{ name: 'd', content: '1' }] }, 'once'],
+    [
+      'a branch that is kept',
+      { contexts: [{ do: 'create', meta: { name: 'n' } }], turns: [{ ...turn, ...head }] },
+      'compared',
+    ],
+    [
+      'a turn that ends as it is',
+      { seals: [{ turn: 1n as TurnId, outcome: 'aborted' }] },
+      'compared',
+    ],
     ['a new document', { docs: [{ name: 'd', content: '1', expectedVersion: 0 }] }, 'compared'],
     ['lines', { logs: [{ do: 'append', name: 'l', lines: ['1'] }] }, 'once'],
     [

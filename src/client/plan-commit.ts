@@ -17,7 +17,7 @@ export function repetitionOf(batch: Batch): Repetition {
   if (turns.some(({ key }) => key !== undefined)) return 'same';
   if (contexts.some(isMadeOnce)) return 'same';
   const compared = [
-    ...contexts.map((change) => change.do === 'move' && change.expectedHead !== undefined),
+    ...contexts.map(isChangedOnce),
     ...turns.map((turn) => turn.expectedHead !== undefined),
     ...opens.map((open) => open.expectedHead !== undefined),
     ...seals.filter(({ payload }) => payload === undefined).map(() => true),
@@ -34,6 +34,12 @@ export function repetitionOf(batch: Batch): Repetition {
 /** True for a new context that the server finds, when it is there already. */
 function isMadeOnce(change: ContextChange): boolean {
   return change.do === 'create' && (change.key !== undefined || change.getNamed === true);
+}
+
+/** True for a change that the server refuses when it is made already. */
+function isChangedOnce(change: ContextChange): boolean {
+  if (change.do === 'create') return change.meta?.name !== undefined;
+  return change.do === 'move' && change.expectedHead !== undefined;
 }
 
 /** True when a batch has turns, their blobs and perhaps a key, and nothing else. */

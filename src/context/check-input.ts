@@ -3,11 +3,14 @@ import type { TurnId, TurnIdLike } from '../base/brand.ts';
 import { checkBoolean } from '../base/check-value.ts';
 import { invalid } from '../base/errors.ts';
 import { checkBounded, checkLine, kindOf } from '../base/text.ts';
+import type { Batch } from '../engine/batch.ts';
 import type { ContextQuery, TimeRange } from '../engine/engine.ts';
+import { checkDetails } from './context-details.ts';
 import type {
   GivenRange,
   AppendOptions,
   ListOptions,
+  MoveOptions,
   OpenTurnOptions,
   ReadOptions,
 } from './contexts.ts';
@@ -79,6 +82,15 @@ export function checkPlacement(options: OpenTurnOptions): Placement {
     ...(parent !== undefined && { parent: toTurnId(parent, true) }),
     ...(expectedHead !== undefined && { expectedHead: toTurnId(expectedHead, true) }),
   };
+}
+
+/** Returns the new context for the head that a call leaves, as a part of its batch. */
+export function checkKept({ expectedHead, keepHead }: MoveOptions): Pick<Batch, 'contexts'> {
+  if (keepHead === undefined) return {};
+  if (expectedHead === undefined) throw invalid('expectedHead', 'is missing; keepHead needs it');
+  const base = toTurnId(expectedHead, true);
+  const meta = checkDetails(keepHead);
+  return base === NO_TURN ? {} : { contexts: [{ do: 'create', base, meta }] };
 }
 
 export function checkKey(options: Pick<AppendOptions, 'idempotencyKey'>): string | undefined {

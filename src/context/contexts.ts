@@ -116,6 +116,11 @@ export interface BatchTurn extends NewTurn {
 export interface MoveOptions {
   /** The head must be this turn (0: the context must be empty), else the call fails with HEAD_MOVED. */
   readonly expectedHead?: TurnIdLike;
+  /**
+   * Keeps what the head leaves as a branch: makes a context of these details with `expectedHead`, which must be given,
+   * in the same commit. So either both happen or nothing. A context that is empty leaves nothing.
+   */
+  readonly keepHead?: Omit<ForkOptions, 'idempotencyKey'>;
 }
 
 export interface OpenTurnOptions {
@@ -125,7 +130,7 @@ export interface OpenTurnOptions {
   readonly expectedHead?: TurnIdLike;
 }
 
-export interface AppendOptions extends OpenTurnOptions {
+export interface AppendOptions extends OpenTurnOptions, MoveOptions {
   /** The same key with the same turns returns the first result again, whenever it is sent again. */
   readonly idempotencyKey?: string;
 }

@@ -48,6 +48,25 @@ export function adapterSuites(name: string, open: () => Promise<Store>): void {
   });
 
   describe(`the AI SDK on ${name}`, () => {
+    it('changes nothing when it fails because an answer is streamed', async () => {
+      const chats = new QuipuChats(store);
+      await chats.save('busy', [user('u1', 'one'), user('u2', 'two')]);
+      await chats.rewind('busy', 'u2');
+      const [branch] = await chats.branches('busy');
+      const sent = await chats.stream('busy', new ReadableStream());
+      const works = [
+        () => chats.switchTo('busy', branch!.id),
+        () => chats.save('busy', [user('u3', 'three')]),
+        () => chats.rewind('busy', 'u1'),
+      ];
+      for (const work of works) await expect(work()).rejects.toMatchObject({ code: 'LOCKED' });
+      expect(await chats.branches('busy')).toEqual([branch]);
+      await new QuipuChats(store).stop('busy');
+      expect(await collect(sent)).toEqual([{ type: 'abort', reason: 'stopped' }]);
+      expect((await chats.load('busy')).map(textOf)).toEqual(['one']);
+      expect((await chats.switchTo('busy', branch!.id)).map(textOf)).toEqual(['one', 'two']);
+    });
+
     it('streams, resumes while it streams, and generates again as a branch', async () => {
       const chats = new QuipuChats(store);
       const other = new QuipuChats(store);

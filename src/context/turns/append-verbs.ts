@@ -4,7 +4,14 @@ import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { Batch, BlobPut, TurnAppend } from '../../engine/batch.ts';
 import { Encoding } from '../../format/turn-record.ts';
-import { checkKey, checkPlacement, checkType, checkVersion, only } from '../check-input.ts';
+import {
+  checkKept,
+  checkKey,
+  checkPlacement,
+  checkType,
+  checkVersion,
+  only,
+} from '../check-input.ts';
 import type { ContextsParts } from './loaded-page.ts';
 import type { AppendOptions, BatchTurn, Contexts, NewTurn, NewTurnHeader } from '../contexts.ts';
 import { BATCH_TURNS_MAX } from '../limits.ts';
@@ -29,7 +36,8 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
     turns: readonly PreparedTurn[],
     options: AppendOptions,
   ): Promise<Turn[]> {
-    const committed = await engine.commit(planAppend(context, turns, checkPlan(options)));
+    const batch = planAppend(context, turns, checkPlan(options));
+    const committed = await engine.commit({ ...checkKept(options), ...batch });
     const page = new PageBytes(turns.map(({ payload }) => payload.bytes));
     return committed.turns.map(
       (row, index) => new LazyTurn(viewTurn(row, undefined), { payload: { page, index } }),
@@ -45,7 +53,9 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
         throw invalid('idempotencyKey', 'of a single turn goes into the options');
       }
       const batch = planAppend(toContextId(id), [prepared], checkPlan(options));
-      const { turns } = await engine.commit(batch);
+      const { turns } = await engine.commit(
+        options.keepHead === undefined ? batch : { ...checkKept(options), ...batch },
+      );
       const page = new PageBytes([prepared.payload.bytes]);
       return new LazyTurn(viewTurn(only(turns), undefined), { payload: { page, index: 0 } });
     },

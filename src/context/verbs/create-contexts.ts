@@ -14,7 +14,7 @@ import type { ContextId } from '../../base/brand.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta } from '../../engine/rows.ts';
-import { checkKey, checkList, only } from '../check-input.ts';
+import { checkKept, checkKey, checkList, only } from '../check-input.ts';
 import { checkContextName, checkDetails, mergeDetails } from '../context-details.ts';
 import { toContext } from '../context.ts';
 import type { Context } from '../context.ts';
@@ -79,12 +79,14 @@ function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
       return row && toContext(row);
     },
 
-    async moveHead(id, head, { expectedHead } = {}) {
+    async moveHead(id, head, options = {}) {
       lifetime.assertOpen('contexts.moveHead');
+      const { expectedHead } = options;
       const expected =
         expectedHead === undefined ? {} : { expectedHead: toTurnId(expectedHead, true) };
       const to = { context: toContextId(id), head: toTurnId(head, true) };
-      return changeContext(engine, { do: 'move', ...to, ...expected });
+      const { contexts: kept = [] } = checkKept(options);
+      return changeContext(engine, ...kept, { do: 'move', ...to, ...expected });
     },
 
     async list(options = {}) {
@@ -147,9 +149,10 @@ function nameVerbs({ engine, lifetime }: ContextsParts): NameVerbs {
   };
 }
 
-async function changeContext(engine: Engine, change: ContextChange): Promise<Context> {
-  const { contexts } = await engine.commit({ contexts: [change] });
-  return toContext(only(contexts));
+/** Returns the context of the last change. */
+async function changeContext(engine: Engine, ...changes: ContextChange[]): Promise<Context> {
+  const { contexts } = await engine.commit({ contexts: changes });
+  return toContext(only(contexts.slice(-1)));
 }
 
 function forkDetails(options: ForkOptions): { meta: ContextMeta; key?: string } {

@@ -47,6 +47,50 @@ export function movesSuite(target: ContextsTarget): void {
       expect(await open.seal()).toMatchObject({ parent: 0n, depth: 0 });
     });
 
+    it('keeps what the head leaves as a branch, or changes nothing', async () => {
+      const { contexts, id, ids } = await openWith(target, 'question', 'answer');
+      const [question, answer] = [present(ids[0]), present(ids[1])];
+      const all = async (): Promise<string[]> => {
+        const { items } = await contexts.list();
+        return items.map(({ name, head }) => `${name} ${head}`).toSorted();
+      };
+      const options = { expectedHead: answer, keepHead: { name: 'first', kind: 'k' } };
+      const moved = await contexts.moveHead(id, question, options);
+      expect(moved).toMatchObject({ id, head: question });
+      const kept = { head: answer, base: answer, kind: 'k' };
+      expect(await contexts.byName('first')).toMatchObject(kept);
+      const again = { parent: 0n, expectedHead: question, keepHead: { name: 'second' } };
+      const edited = await contexts.append(id, note('edited'), again);
+      expect(await contexts.byName('second')).toMatchObject({ head: question });
+      const then = { parent: 0n, expectedHead: edited.id, keepHead: { name: 'third' } };
+      const batch = await contexts.appendBatch(id, [note('a'), note('b')], then);
+      expect(await contexts.byName('third')).toMatchObject({ head: edited.id });
+
+      const { id: head } = present(batch.at(-1));
+      const before = await all();
+      const late = { expectedHead: edited.id, keepHead: { name: 'late' } };
+      const works = [
+        () => contexts.moveHead(id, 0n, late),
+        () => contexts.append(id, note('c'), late),
+        () => contexts.appendBatch(id, [note('c')], late),
+      ];
+      for (const work of works) await failure(work(), 'HEAD_MOVED');
+      const taken = { expectedHead: head, keepHead: { name: 'third' } };
+      await failure(contexts.moveHead(id, 0n, taken), 'EXISTS');
+      await failure(contexts.append(id, note('c'), taken), 'EXISTS');
+      await failure(contexts.append(id, note('c'), { keepHead: { name: 'late' } }), 'INVALID');
+      const { id: open } = await contexts.open(id, { type: 't' });
+      const now = { expectedHead: head, keepHead: { name: 'late' } };
+      await failure(contexts.moveHead(id, 0n, now), 'LOCKED');
+      await failure(contexts.append(id, note('c'), now), 'LOCKED');
+      expect(await all()).toEqual(before);
+      await contexts.abort(open, 'enough');
+
+      await contexts.moveHead(id, 0n);
+      await contexts.moveHead(id, answer, { expectedHead: 0n, keepHead: { name: 'empty' } });
+      expect(await contexts.byName('empty')).toBeUndefined();
+    });
+
     it('tells followers that ask, and gives the turns on the new way', async () => {
       const { contexts, id, ids } = await openWith(target, 'a', 'b', 'c');
       const items = iterate((signal) => contexts.follow(id, { signal, moves: true }));
