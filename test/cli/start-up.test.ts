@@ -61,3 +61,15 @@ it('a command on a folder does not load TLS', () => {
   expect(loadsTls([quipu, '--store', store, 'context', 'list'])).toBe(false);
   expect(loadsTls(['--input-type=module', '-e', "import 'node:tls';"])).toBe(true);
 });
+
+// Node prints the line that threw above the trace. Where a bundle has no line breaks, that is all of the bundle.
+it('an error that nobody catches is short enough to read', () => {
+  const program = `import { openStore } from ${JSON.stringify(projectPath('dist/index.js'))};
+    await openStore(${JSON.stringify(projectPath('package.json'))});`;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/QuipuError: store must be a folder/);
+  for (const line of stderr.split('\n')) expect(line.length).toBeLessThan(1000);
+});
