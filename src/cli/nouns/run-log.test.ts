@@ -30,6 +30,16 @@ describe('quipu log', () => {
     expect(out).toBe('5 (context 1 @main) note five\n2 note two\n');
   });
 
+  it('shows the ledger of an import only to those who name it', async () => {
+    using rig = new CliRig();
+    await threeBranches(rig);
+    await rig.run('context', 'create', '--kind', 'import.ledger');
+    await rig.run('context', 'append', '4', '--type', 'import.file', '--text', 'a.jsonl');
+    expect((await rig.run('log')).out).toMatch(/^turn 6 \(context 3\)/);
+    expect((await rig.run('log', '--all', '-n', '1')).out).toMatch(/^turn 6 \(context 3\)/);
+    expect((await rig.run('log', '4')).out).toMatch(/^turn 7 \(context 4\)/);
+  });
+
   it('draws the branches of a tree', async () => {
     using rig = new CliRig();
     await threeBranches(rig);

@@ -4,7 +4,8 @@ import type { TurnId } from '../../base/brand.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { Turn } from '../../context/turn.ts';
-import { extract } from '../../search/text/extract.ts';
+import { extractOf } from '../../search/text/extract.ts';
+import { LEDGER_KIND } from '../../import/show/imported-turn.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import type { GivenContext } from '../kit/parse.ts';
@@ -33,6 +34,8 @@ export interface LogGiven {
 /** Contexts that a log looks at. Each costs a few reads, so a huge store must not cost a minute. */
 const CONTEXTS_MAX = 2000;
 const AT_ONCE = 32;
+/** An import has a ledger for each source: they may all be newer than what people said. */
+const LEDGERS_MAX = 31;
 /** A larger payload is not read for one line of text. */
 const TEXT_BYTES_MAX = 64 * 1024;
 const COLUMNS_DEFAULT = 120;
@@ -91,10 +94,13 @@ async function findBranches(
 ): Promise<readonly Context[]> {
   const named = given === undefined ? undefined : await mustGetContext(store, given);
   if (named !== undefined && !graph) return [named];
-  const limit = all || graph ? CONTEXTS_MAX : 1;
-  const { items, cursor } = await store.contexts.list({ limit });
+  const isWide = all || graph;
+  const { items: listed, cursor } = await store.contexts.list({
+    limit: isWide ? CONTEXTS_MAX : LEDGERS_MAX + 1,
+  });
+  const items = listed.filter(({ kind }) => kind !== LEDGER_KIND);
   const context = named ?? items[0];
-  if (limit === 1 || context === undefined) return context === undefined ? [] : [context];
+  if (!isWide || context === undefined) return context === undefined ? [] : [context];
   if (cursor !== undefined) {
     io.shell.err(`only the ${CONTEXTS_MAX} contexts that were used last are looked at\n`);
   }
@@ -221,7 +227,7 @@ function toLineOfText(turn: Turn): string {
   if (turn.bytes === undefined) return `(${toSize(turn.size)})`;
   const isText = typeof turn.encoding === 'string' && turn.encoding !== 'bytes';
   if (!isText || turn.undecodable) return toPreview(turn);
-  const { texts, role } = extract(turn.payload);
+  const { texts, role } = extractOf(turn.type, turn.payload);
   const said = texts.join(' ');
   if (said.trim() === '') return toPreview(turn);
   return role === undefined ? said : `${role}: ${said}`;

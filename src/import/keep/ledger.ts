@@ -5,6 +5,7 @@ import type { Context } from '../../context/context.ts';
 import type { NewTurn } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
 import { at, isObject, listAt, textAt } from '../source/fields.ts';
+import { LEDGER_KIND } from '../show/imported-turn.ts';
 import type { Source } from '../source/source.ts';
 import type { Session, UsageRow } from '../fold/session.ts';
 import { ENTRY, addUsage, toSession } from './entries.ts';
@@ -17,7 +18,6 @@ import type { FileEntry, SessionPlace } from './entries.ts';
 // - An entry is written after the turns that it names. So the ledger may be behind the contexts and is never ahead.
 // - One import writes at a time: each append expects the head that the one before has left.
 
-const LEDGER_KIND = 'import.ledger';
 const PAGE = 1000;
 /** So many entries may follow a table before a run writes a new one, or a tenth of the table if that is more. */
 const ENTRIES_MAX = 64;

@@ -4,7 +4,7 @@ import type { Context } from '../../context/context.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
 import { internalise } from '../fold/externalise.ts';
-import { readImportedTurn } from '../fold/turn-payload.ts';
+import { readImportedTurn } from '../show/imported-turn.ts';
 import { ListSplitter } from '../read/list-splitter.ts';
 import type { Block } from '../source/block.ts';
 import { at, isObject, textAt, textOf, timeAt } from '../source/fields.ts';

@@ -1,10 +1,8 @@
 import { basename, dirname } from 'node:path';
-import { toCall, toResult, toText } from '../source/block.ts';
-import type { Block } from '../source/block.ts';
 import { given } from '../../base/given.ts';
-import { at, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, inTable, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
-import { showBlocks } from './claude-blocks.ts';
+import { SHOWS } from '../show/show-records.ts';
 import { filesAt, titleOf } from './shared.ts';
 
 // ChatGPT and Claude.ai export "your data" as `conversations.json`, one list of all conversations. Each is a
@@ -33,12 +31,12 @@ interface Chat {
 
 export const chatGpt: Source = {
   ...createExport('chatgpt', 'ChatGPT export', readChatGpt),
-  show: (node) => showChatGpt(at(node, 'message')),
+  show: SHOWS.chatgpt,
 };
 
 export const claudeAi: Source = {
   ...createExport('claude-ai', 'Claude.ai export', readClaudeAi),
-  show: showClaudeAi,
+  show: SHOWS['claude-ai'],
 };
 
 type ReadChat = (value: SourceRecord['value']) => Chat | undefined;
@@ -141,19 +139,6 @@ function headOfGpt(message: unknown): TurnHead | undefined {
   });
 }
 
-function showChatGpt(message: unknown): readonly Block[] {
-  const content = at(message, 'content');
-  const type = textAt(content, 'content_type');
-  const id = textAt(message, 'author', 'name') ?? '';
-  if (type === 'code') return [toCall(id, 'code', textAt(content, 'text') ?? '')];
-  if (type === 'execution_output') return [toResult(id, textAt(content, 'text'))];
-  if (type === 'thoughts') {
-    const text = listAt(content, 'thoughts').map((thought) => textAt(thought, 'content') ?? '');
-    return [{ is: 'thinking', text: text.join('\n') }];
-  }
-  return toText(textOf(listAt(content, 'parts')) || textAt(content, 'text'));
-}
-
 const NO_PARENT = '00000000-0000-4000-8000-000000000000';
 
 function readClaudeAi(value: SourceRecord['value']): Chat | undefined {
@@ -179,15 +164,4 @@ function readClaudeAi(value: SourceRecord['value']): Chat | undefined {
     nodes,
     about,
   };
-}
-
-function showClaudeAi(message: unknown): readonly Block[] {
-  const content = showBlocks(at(message, 'content'));
-  const text = textAt(message, 'text') ?? '';
-  const said = content.length > 0 ? content : showBlocks(text);
-  const attached = listAt(message, 'attachments').flatMap((file): Block[] => {
-    const extracted = textAt(file, 'extracted_content');
-    return extracted === undefined ? [] : [{ is: 'text', text: extracted }];
-  });
-  return [...said, ...attached];
 }

@@ -12,7 +12,7 @@ import type {
   TakenTurn,
   TurnHead,
 } from '../source/source.ts';
-import { showBlocks } from './claude-blocks.ts';
+import { SHOWS } from '../show/show-records.ts';
 import { agentOf, discoverClaude } from './claude-files.ts';
 import { readUsage, titleOf } from './shared.ts';
 
@@ -30,8 +30,7 @@ export const claudeCode: Source = {
   discover: discoverClaude,
   isRecord: (value) => typeof textAt(value, 'type') === 'string',
   read: (file) => new ClaudeReader(file),
-  show: (record) =>
-    showBlocks(at(record, 'message', 'content') ?? at(record, 'attachment', 'prompt')),
+  show: SHOWS['claude-code'],
 };
 
 /** Records of the chain that nobody said. */

@@ -1,13 +1,9 @@
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { at, inTable, isObject, listAt, textAt, textOf } from '../source/fields.ts';
+import { isEnvelope } from '../show/codex-items.ts';
+import { at, inTable, listAt, textAt, textOf } from '../source/fields.ts';
 import type { SourceRecord, TurnHead } from '../source/source.ts';
 
 // The parts of a record of Codex.
-
-/** From September 2025 on, a record is `{timestamp, type, payload}`. */
-export function isEnvelope(value: unknown): boolean {
-  return isObject(value) && isObject(value['payload']) && typeof value['type'] === 'string';
-}
 
 /** Events that repeat the text of an item, and who speaks in them. */
 export const TEXT_EVENTS: Readonly<Record<string, TurnHead['role']>> = {

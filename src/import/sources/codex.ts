@@ -21,10 +21,10 @@ import type {
   TurnHead,
   Usage,
 } from '../source/source.ts';
-import { showItem } from './codex-items.ts';
+import { isEnvelope } from '../show/codex-items.ts';
+import { SHOWS } from '../show/show-records.ts';
 import {
   contentOf,
-  isEnvelope,
   ITEM_ROLES,
   itemText,
   ordinalOf,
@@ -59,7 +59,7 @@ export const codex: Source = {
 
   isRecord: (value) => isObject(value) && ('payload' in value || 'type' in value),
   read: (file, state) => new CodexReader(file, state),
-  show: (record) => showItem(isEnvelope(record) ? at(record, 'payload') : record),
+  show: SHOWS.codex,
 };
 
 function aboutFile(path: string, titles: ReadonlyMap<string, string>): AboutFile {

@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { toCall, toResult, toText } from '../source/block.ts';
-import type { Block } from '../source/block.ts';
 import { given } from '../../base/given.ts';
 import { at, countAt, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
@@ -16,6 +14,7 @@ import type {
 } from '../source/source.ts';
 import { statFile } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
+import { SHOWS } from '../show/show-records.ts';
 import { filesAt, titleOf, type AboutFile } from './shared.ts';
 
 // Copilot CLI: `session-state/<session>/events.jsonl`, older `session-state/<session>.jsonl`. A file is one chain; the
@@ -34,7 +33,7 @@ export const copilot: Source = {
 
   isRecord: (value) => typeof textAt(value, 'type') === 'string' && isObject(at(value, 'data')),
   read: () => new CopilotReader(),
-  show: showEvent,
+  show: SHOWS.copilot,
 };
 
 async function aboutFile({ path }: FoundFile): Promise<AboutFile> {
@@ -236,22 +235,4 @@ function turn(record: SourceRecord, what: TakenTurn['what'], head: TurnHead): Ta
 function aside({ value, raw }: SourceRecord): Taken & { do: 'aside' } {
   const id = textAt(value, 'id');
   return { do: 'aside', ...laneOf(value), raw, ...(id !== undefined && { id }) };
-}
-
-function showEvent(event: unknown): readonly Block[] {
-  const data = at(event, 'data');
-  if (textAt(event, 'type') === 'tool.execution_complete') {
-    const failed = at(data, 'success') === false;
-    const shown = textAt(data, 'result', 'content') ?? textAt(data, 'error', 'message');
-    return [toResult(textAt(data, 'toolCallId'), shown, { failed })];
-  }
-  const reasoning = textAt(data, 'reasoningText');
-  const calls = listAt(data, 'toolRequests').map((call) =>
-    toCall(textAt(call, 'toolCallId'), textAt(call, 'name'), at(call, 'arguments')),
-  );
-  return [
-    ...(reasoning === undefined ? [] : [{ is: 'thinking' as const, text: reasoning }]),
-    ...toText(textAt(data, 'content') ?? textAt(data, 'summaryContent')),
-    ...calls,
-  ];
 }

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hashText } from '../../base/hash.ts';
-import { toCall, toImage, toResult, toText } from '../source/block.ts';
-import type { Block } from '../source/block.ts';
 import { given } from '../../base/given.ts';
 import { at, countAt, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
@@ -15,6 +13,7 @@ import type {
   Usage,
 } from '../source/source.ts';
 import { statFile } from '../source/walk-folder.ts';
+import { SHOWS } from '../show/show-records.ts';
 import { filesAt, titleOf, type AboutFile } from './shared.ts';
 
 // Gemini CLI: `tmp/<project>/chats/session-<time>-<8 of the id>.jsonl`, older one JSON object in `.json`. The file is a log
@@ -40,7 +39,7 @@ export const gemini: Source = {
 
   isRecord: isObject,
   read: () => new GeminiReader(),
-  show: (message) => [...showParts(at(message, 'content')), ...showCalls(message)],
+  show: SHOWS.gemini,
 };
 
 async function aboutFile(path: string): Promise<AboutFile> {
@@ -279,34 +278,4 @@ function usageOf(tokens: unknown): Usage | undefined {
     cacheRead,
     cacheWrite: 0,
   };
-}
-
-function showParts(content: unknown): readonly Block[] {
-  if (typeof content === 'string') return toText(content);
-  return (Array.isArray(content) ? content : [content]).flatMap((part): Block[] => {
-    const text = textAt(part, 'text');
-    if (text !== undefined)
-      return [{ is: at(part, 'thought') === true ? 'thinking' : 'text', text }];
-    const response = at(part, 'functionResponse');
-    if (response !== undefined) return [showResponse(response)];
-    return toImage(textAt(part, 'inlineData', 'data'), textAt(part, 'inlineData', 'mimeType'));
-  });
-}
-
-function showResponse(response: unknown): Block {
-  const output = at(response, 'response', 'output') ?? at(response, 'response') ?? '';
-  const text = typeof output === 'string' ? output : JSON.stringify(output);
-  const failed = at(response, 'response', 'error') !== undefined;
-  return toResult(textAt(response, 'id'), text, { failed });
-}
-
-function showCalls(message: unknown): readonly Block[] {
-  const thoughts = listAt(message, 'thoughts').map((thought): Block => ({
-    is: 'thinking',
-    text: `${textAt(thought, 'subject') ?? ''} ${textAt(thought, 'description') ?? ''}`.trim(),
-  }));
-  const calls = listAt(message, 'toolCalls').map((call) =>
-    toCall(textAt(call, 'id'), textAt(call, 'name'), at(call, 'args')),
-  );
-  return [...thoughts, ...calls];
 }

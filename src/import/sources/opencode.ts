@@ -1,6 +1,4 @@
 import { basename, join } from 'node:path';
-import { toCall, toImageOfUrl, toResult } from '../source/block.ts';
-import type { Block, ImageBlock } from '../source/block.ts';
 import { given } from '../../base/given.ts';
 import { at, countAt, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
@@ -17,6 +15,7 @@ import { statPlace } from '../source/walk-folder.ts';
 import { discoverDatabase, closeDatabases } from './opencode-database.ts';
 import { discoverStorage } from './opencode-storage.ts';
 import { titleOf } from './shared.ts';
+import { SHOWS } from '../show/show-records.ts';
 
 // opencode: a SQLite database, or in older versions one file for each session, message and part. A record is a message
 // with its parts, `{info, parts}`, as `opencode export` writes it. A session is one chain.
@@ -48,7 +47,7 @@ export const opencode: Source = {
 
   isRecord: isObject,
   read: () => new OpencodeReader(),
-  show: (record) => listAt(record, 'parts').flatMap(showPart),
+  show: SHOWS.opencode,
   close: closeDatabases,
 };
 
@@ -181,30 +180,4 @@ function calls(parts: readonly unknown[]): string[] {
     const child = textAt(part, 'state', 'metadata', 'sessionId');
     return child === undefined ? [] : [`agent:${child}`];
   });
-}
-
-function showPart(part: unknown): Block[] {
-  switch (textAt(part, 'type') ?? '') {
-    case 'text':
-      return [{ is: 'text', text: textAt(part, 'text') ?? '' }];
-    case 'reasoning':
-      return [{ is: 'thinking', text: textAt(part, 'text') ?? '' }];
-    case 'tool': {
-      const id = textAt(part, 'callID');
-      const state = at(part, 'state');
-      const failed = textAt(state, 'status') === 'error';
-      const text = textAt(state, 'output') ?? textAt(state, 'error');
-      const images = listAt(state, 'attachments').flatMap(imageIn);
-      return [
-        toCall(id, textAt(part, 'tool'), at(state, 'input')),
-        toResult(id, text, { failed, images }),
-      ];
-    }
-    default:
-      return imageIn(part);
-  }
-}
-
-function imageIn(part: unknown): ImageBlock[] {
-  return toImageOfUrl(textAt(part, 'url'));
 }

@@ -1,6 +1,4 @@
 import { basename, dirname, join } from 'node:path';
-import { toCall, toImage, toResult } from '../source/block.ts';
-import type { Block, ImageBlock } from '../source/block.ts';
 import { given } from '../../base/given.ts';
 import {
   at,
@@ -23,6 +21,7 @@ import type {
   Usage,
 } from '../source/source.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
+import { SHOWS } from '../show/show-records.ts';
 import { filesAt, titleOf, type AboutFile } from './shared.ts';
 
 // pi and oh-my-pi: `sessions/<folder>/<time>_<id>.jsonl`, a header and then entries that form a tree by `id` and
@@ -62,7 +61,7 @@ function createSource(name: string, title: string, folder: string): Omit<Source,
 
     isRecord: (value) => typeof (textAt(value, 'type') ?? textAt(value, 'kind')) === 'string',
     read: (file, state) => new PiReader(file, state),
-    show: (record) => showEntry(record),
+    show: SHOWS.pi,
   };
 }
 
@@ -298,42 +297,4 @@ function alikeOf({ id, timestamp, message }: SourceRecord['value']): string[] {
 
 function withoutSecrets({ type, id, parentId, timestamp }: SourceRecord['value']): string {
   return JSON.stringify({ type, id, parentId, timestamp, dropped: true });
-}
-
-function showEntry(entry: unknown): readonly Block[] {
-  const message = at(entry, 'message') ?? entry;
-  const role = textAt(message, 'role');
-  if (role === 'toolResult') {
-    const failed = at(message, 'isError') === true;
-    const images = listAt(message, 'content').flatMap(imageIn);
-    const text = textOf(at(message, 'content'));
-    return [toResult(textAt(message, 'toolCallId'), text, { failed, images })];
-  }
-  if (role === 'bashExecution' || role === 'pythonExecution') {
-    const input = { command: textAt(message, 'command') ?? textAt(message, 'code') ?? '' };
-    return [toCall('', role, input), toResult('', textAt(message, 'output'))];
-  }
-  const content = at(message, 'content');
-  if (typeof content === 'string') return [{ is: 'text', text: content }];
-  const summary = textAt(entry, 'summary');
-  if (summary !== undefined) return [{ is: 'text', text: summary }];
-  return Array.isArray(content) ? content.flatMap(showBlock) : [];
-}
-
-function showBlock(block: unknown): Block[] {
-  switch (textAt(block, 'type') ?? '') {
-    case 'text':
-      return [{ is: 'text', text: textAt(block, 'text') ?? '' }];
-    case 'thinking':
-      return [{ is: 'thinking', text: textAt(block, 'thinking') ?? '' }];
-    case 'toolCall':
-      return [toCall(textAt(block, 'id'), textAt(block, 'name'), at(block, 'arguments'))];
-    default:
-      return imageIn(block);
-  }
-}
-
-function imageIn(block: unknown): ImageBlock[] {
-  if (textAt(block, 'type') !== 'image') return [];
-  return toImage(textAt(block, 'data'), textAt(block, 'mimeType'));
 }

@@ -1,8 +1,7 @@
-import type { Block } from '../source/block.ts';
 import { given } from '../../base/given.ts';
 import { at, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
-import { showBlocks } from './claude-blocks.ts';
+import { SHOWS } from '../show/show-records.ts';
 import { filesAt, readUsage, titleOf } from './shared.ts';
 
 // Plain formats, for histories of programs that have no source of their own: JSON Lines of messages, and the lines that
@@ -11,13 +10,13 @@ import { filesAt, readUsage, titleOf } from './shared.ts';
 /** `{"role", "content" or "text", "id"?, "parentId"?, "timestamp"?, "model"?, "usage"?}`, and any other fields. */
 export const jsonl: Source = {
   ...createLines('jsonl', 'JSON Lines', readMessage),
-  show: (record) => showBlocks(at(record, 'content') ?? at(record, 'text') ?? ''),
+  show: SHOWS.jsonl,
 };
 
 /** A turn as JSON. */
 export const quipuExport: Source = {
   ...createLines('quipu', 'Quipu export', readTurn),
-  show: (record) => showPayload(at(record, 'payload')),
+  show: SHOWS.quipu,
 };
 
 type ReadLine = (value: SourceRecord['value']) => {
@@ -83,10 +82,4 @@ function readTurn(value: SourceRecord['value']): ReturnType<ReadLine> {
     parent: parent === '0' ? null : parent,
     head: given({ at: timeAt(value, 'createdAt'), role: roleOf(textAt(value, 'payload', 'role')) }),
   };
-}
-
-function showPayload(payload: unknown): readonly Block[] {
-  if (typeof payload === 'string') return showBlocks(payload);
-  const content = at(payload, 'content') ?? at(payload, 'text');
-  return content === undefined ? showBlocks(JSON.stringify(payload) ?? '') : showBlocks(content);
 }

@@ -1,5 +1,5 @@
 import type { TextDocument, TextPage } from '../../engine/texts.ts';
-import { extract, toExtracted, type Extracted, type Extractor } from '../text/extract.ts';
+import { extractOf, toExtracted, type Extracted, type Extractor } from '../text/extract.ts';
 import type { IndexChange, IndexedText } from '../contract/search-index.ts';
 
 /** Finds the text of a document: by the extractor of its type, or by default. */
@@ -9,7 +9,7 @@ export function readTextsWith(extractors: Readonly<Record<string, Extractor>>): 
   const own = new Map(Object.entries(extractors));
   return ({ type, value }) => {
     const extractor = own.get(type);
-    return extractor === undefined ? extract(value) : toExtracted(extractor(value));
+    return extractor === undefined ? extractOf(type, value) : toExtracted(extractor(value));
   };
 }
 

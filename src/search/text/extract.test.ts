@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TEXT_CHARS_MAX, extract, toExtracted } from './extract.ts';
+import { TEXT_CHARS_MAX, extract, extractOf, toExtracted } from './extract.ts';
 
 describe('extract', () => {
   it('takes the strings of a value, and not the names of its shape', () => {
@@ -22,6 +22,31 @@ describe('extract', () => {
     expect(extract(message)).toMatchObject({ model: 'm-1', tools: ['bash', 'read', 'search'] });
     expect(extract({ message, type: 'message' })).toMatchObject({ role: 'assistant' });
     expect(extract({ toolName: 'bash', content: 'out' }).tools).toEqual(['bash']);
+  });
+
+  it('finds the content of an imported record, and not what its program writes around it', () => {
+    const record = {
+      uuid: 'u1',
+      cwd: '/srv/project',
+      gitBranch: 'main',
+      userType: 'external',
+      timestamp: '2026-10-01T00:00:00Z',
+      message: {
+        id: 'msg_1',
+        model: 'm-1',
+        content: [
+          { type: 'text', text: 'looking' },
+          { type: 'tool_use', id: 't1', name: 'bash', input: { command: 'ls', cwd: '/tmp' } },
+        ],
+      },
+    };
+    const payload = { at: 5, role: 'assistant', model: 'm-1', blobs: [['/x', 'text']] };
+    const turn = { ...payload, summary: 'in short', records: [record] };
+    const texts = ['in short', 'looking', 't1', 'bash', 'ls', '/tmp'];
+    const found = { texts, role: 'assistant', model: 'm-1', tools: ['bash'] };
+    expect(extractOf('import.claude-code.message', turn)).toEqual(found);
+    expect(extractOf('note', turn).texts).toContain('main');
+    expect(extractOf('import.claude-code.message', { text: 'x' })).toEqual({ texts: ['x'] });
   });
 
   it('leaves encoded bytes out', () => {

@@ -43,9 +43,80 @@ const TOOL_TYPES: ReadonlySet<unknown> = new Set([
   'function',
 ]);
 
+/** A turn of an imported history: docs/format/import.md. */
+const IMPORTED = /^import\.[\w-]+\.(?:message|marker|event)$/;
+
+/**
+ * Fields around the content of an imported record: ids, times, and the state of the program that wrote it. Each turn of
+ * a session has them, so a search for `main` would find every turn that was written on that branch.
+ */
+const ENVELOPE: ReadonlySet<string> = new Set([
+  'id',
+  'uuid',
+  'parent',
+  'parentId',
+  'parent_id',
+  'parentID',
+  'parentUuid',
+  'logicalParentUuid',
+  'parent_message_uuid',
+  'sourceToolAssistantUUID',
+  'children',
+  'sessionId',
+  'session_id',
+  'sessionID',
+  'sessionKind',
+  'conversation_id',
+  'messageId',
+  'messageID',
+  'requestId',
+  'promptId',
+  'turnId',
+  'agentId',
+  'slug',
+  'timestamp',
+  'created_at',
+  'updated_at',
+  'cwd',
+  'gitBranch',
+  'version',
+  'userType',
+  'entrypoint',
+  'permissionMode',
+  'model',
+  'modelID',
+  'providerID',
+  'stop_reason',
+  'status',
+  'author',
+  'sender',
+  'recipient',
+  'tool_use_id',
+  'toolCallId',
+  'call_id',
+  'callID',
+]);
+/** A record, and the message in it. What is deeper is content, whatever its name. */
+const ENVELOPE_DEPTH = 1;
+
+/** The text of a payload of a type. */
+export function extractOf(type: string, value: unknown): Extracted {
+  if (!IMPORTED.test(type) || !isRecord(value) || !Array.isArray(value['records'])) {
+    return extract(value);
+  }
+  const found = new Finding();
+  found.walk(value['summary'], 0);
+  for (const record of value['records'] as unknown[]) found.walk(record, 0, ENVELOPE_DEPTH);
+  return toExtract(found, value);
+}
+
 export function extract(value: unknown): Extracted {
   const found = new Finding();
   found.walk(value, 0);
+  return toExtract(found, value);
+}
+
+function toExtract(found: Finding, value: unknown): Extracted {
   const top = messageOf(value);
   const role = nameIn(top, 'role') ?? nameIn(value, 'role');
   const model = nameIn(top, 'model') ?? nameIn(value, 'model');
@@ -80,19 +151,21 @@ class Finding {
   #values = 0;
   #chars = 0;
 
-  walk(value: unknown, depth: number): void {
+  /** Down to the depth `envelope`, fields around the content are passed over. */
+  walk(value: unknown, depth: number, envelope = -1): void {
     this.#values += 1;
     if (this.#values > VALUES_MAX || depth > DEPTH_MAX) return;
     if (typeof value === 'string') {
       this.#add(value);
     } else if (Array.isArray(value)) {
-      for (const item of value as unknown[]) this.walk(item, depth + 1);
+      for (const item of value as unknown[]) this.walk(item, depth + 1, envelope);
     } else if (isRecord(value)) {
       this.#noteTool(value);
       const isBytes = hasEncodedBytes(value);
       for (const [name, item] of Object.entries(value)) {
         if (SKIPPED.has(name) || (isBytes && name === 'data')) continue;
-        this.walk(item, depth + 1);
+        if (depth <= envelope && ENVELOPE.has(name)) continue;
+        this.walk(item, depth + 1, envelope);
       }
     }
   }

@@ -199,6 +199,7 @@ it('lists contexts and chats in one order, page by page', async () => {
   for (let n = 0; n < 7; n += 1) {
     await store.contexts.create({ title: `context ${n}` });
     if (n % 2 === 0) await store.chats.create({ title: `chat ${n}` });
+    if (n % 3 === 0) await store.contexts.create({ title: 'of an import', kind: 'import.ledger' });
   }
   const recent = new RecentThreads({ store, engine });
   const whole = await recent.list({ limit: 100, kind: 'context' });

@@ -1,4 +1,4 @@
-import { extract } from '../../search/text/extract.ts';
+import { extractOf } from '../../search/text/extract.ts';
 import type { Store } from '../../store/store.ts';
 
 // One line about a thread. What is hidden or erased is not in it.
@@ -14,8 +14,10 @@ const CHATS_KEPT = 1000;
 export async function lastWords(store: Store, context: string): Promise<string | undefined> {
   try {
     const { turns } = await store.contexts.last(context, 1, { payload: PAYLOAD_BYTES_MAX });
-    const payload = turns.at(-1)?.payload;
-    return payload === undefined ? undefined : toLine(extract(payload).texts);
+    const turn = turns.at(-1);
+    return turn?.payload === undefined
+      ? undefined
+      : toLine(extractOf(turn.type, turn.payload).texts);
   } catch {
     // A context that went away or cannot be read is still listed.
     return undefined;

@@ -2,11 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import { isQuipuError } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { LEDGER_KIND } from '../../import/show/imported-turn.ts';
 import type { Store } from '../../store/store.ts';
 import { ChatLines, lastWords } from './describe-thread.ts';
 import { eachPage } from '../../base/each-page.ts';
 
-// Everything in the store in one list, newest first: contexts, chats, workflow threads, sessions and queues. Contexts
+// Everything that people read in one list, newest first: contexts, chats, workflow threads, sessions and queues. Contexts
 // come in this order from the engine, page by page. The other kinds are listed by id, so all of them are read, and the
 // newest 10,000 of each are kept. They are read again after a commit that may have changed them, and no more often than
 // a quarter of the time goes into reading, because every open page asks when something happens.
@@ -137,6 +138,7 @@ export class RecentThreads {
     const { contexts } = this.#store;
     for await (const { items } of eachPage((at) => contexts.list({ ...until, limit, ...at }))) {
       for (const context of items) {
+        if (context.kind === LEDGER_KIND) continue;
         const item = ofContext(context);
         if (after === undefined || compare(after, item) < 0) found.push(item);
       }

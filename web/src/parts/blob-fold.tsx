@@ -2,15 +2,19 @@ import type { JSX } from 'preact';
 import { send } from '../api/http.ts';
 import { bytes, shortHash } from '../state/format.ts';
 import { useLoad } from '../state/load.ts';
-import { Fold } from './blocks.tsx';
+import { Fold } from './fold.tsx';
 import { Plain } from './markdown.tsx';
 
 const BYTES_SHOWN = 65_536;
 
+const SHA256 = /^blob:sha256:/;
+
 /** A reference to a blob. What is in it is read when somebody opens it, and shown as text. */
 export function BlobFold({ hash }: { hash: string }): JSX.Element {
+  const isSha256 = SHA256.test(hash);
+  const detail = `${isSha256 ? 'sha256' : 'b3'}:${shortHash(hash.replace(SHA256, ''))}`;
   return (
-    <Fold label="Reference" detail={`b3:${shortHash(hash)}`}>
+    <Fold label={isSha256 ? 'Long text' : 'Reference'} detail={detail}>
       <BlobText hash={hash} />
     </Fold>
   );

@@ -1,10 +1,12 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { callDetail } from '../shapes/show-turn.ts';
 import type { Answer } from '../shapes/pair-calls.ts';
 import type { Block } from '../shapes/shown.ts';
 import { bytes, duration, firstLine, plural, visible } from '../state/format.ts';
+import { BlobFold } from './blob-fold.tsx';
 import { changeCounts, Diff, editOf } from './diff.tsx';
+import { Fold } from './fold.tsx';
 import { isFoundIn, useFinder } from './found.tsx';
 import { JsonTree } from './json-tree.tsx';
 import { Markdown, Plain } from './markdown.tsx';
@@ -61,46 +63,13 @@ function OneBlock({ block }: { block: Exclude<Block, { kind: 'call' }> }): JSX.E
           {block.text !== undefined && <Plain text={block.text} />}
         </div>
       );
+    case 'blob':
+      return <BlobFold hash={block.ref} />;
     case 'json':
       return <JsonTree value={block.value} />;
     case 'bytes':
       return <Hex base64={block.base64} />;
   }
-}
-
-export function Fold({
-  label,
-  detail,
-  state,
-  note,
-  open = false,
-  children,
-}: {
-  label: string;
-  detail?: string;
-  state?: ComponentChildren;
-  note?: ComponentChildren;
-  open?: boolean;
-  children: ComponentChildren;
-}): JSX.Element {
-  const [isOpen, setOpen] = useState(open);
-  // What is searched for may stand inside; then the fold is opened.
-  const isSearched = useFinder() !== undefined;
-  return (
-    <details
-      class="fold"
-      open={isOpen}
-      onToggle={(event) => setOpen((event.target as HTMLDetailsElement).open)}
-    >
-      <summary>
-        <b>{visible(label)}</b>
-        {detail !== undefined && detail !== '' && <code>{detail}</code>}
-        {state}
-        <span class="note">{note}</span>
-      </summary>
-      {(isOpen || isSearched) && <div class="body">{children}</div>}
-    </details>
-  );
 }
 
 /** A result of at most this many lines is seen without a click. */
@@ -140,6 +109,7 @@ function Call({
     >
       {edit !== undefined ? <Diff lines={edit} /> : <Input input={input} />}
       {answer !== undefined && edit === undefined && <Output lines={lines} same={same} />}
+      {answer?.result.ref !== undefined && <BlobFold hash={answer.result.ref} />}
     </Fold>
   );
 }
@@ -199,7 +169,7 @@ function Output({
   );
 }
 
-function Result({ name, text, failed }: Block & { kind: 'result' }): JSX.Element {
+function Result({ name, text, failed, ref }: Block & { kind: 'result' }): JSX.Element {
   const lines = useMemo(() => linesOf(text), [text]);
   return (
     <div class="fold result">
@@ -208,6 +178,7 @@ function Result({ name, text, failed }: Block & { kind: 'result' }): JSX.Element
         <State failed={failed} lines={lines.length} />
       </div>
       <Output lines={lines} />
+      {ref !== undefined && <BlobFold hash={ref} />}
     </div>
   );
 }

@@ -33,12 +33,15 @@ export function isReadable({ payload, tombstone, size }: TurnJson): boolean {
 /** Turns as they are drawn, each result with its call. */
 export function toKnots(turns: readonly TurnJson[]): readonly Knot<TurnJson>[] {
   return pairCalls(
-    turns.map((turn) => ({
-      turn,
-      shown: showPayload(turn.payload, turn.type),
-      at: turn.createdAt,
-      isReadable: isReadable(turn) && turn.payload !== undefined,
-    })),
+    turns.map((turn) => {
+      const shown = showPayload(turn.payload, turn.type);
+      return {
+        turn,
+        shown,
+        at: shown.at ?? turn.createdAt,
+        isReadable: isReadable(turn) && turn.payload !== undefined,
+      };
+    }),
   );
 }
 
@@ -96,7 +99,7 @@ export function TurnCard({
   onWhole: () => void;
 }): JSX.Element {
   const { turn, shown, answers } = knot;
-  const { tokens } = shown;
+  const { tokens, at = turn.createdAt } = shown;
   const spent = (tokens?.input ?? 0) + (tokens?.output ?? 0);
   return (
     <article
@@ -114,8 +117,8 @@ export function TurnCard({
           {spent > 0 && <span>{plural(spent, 'token')}</span>}
           {turn.outcome !== undefined && <span class="bad">{turn.outcome}</span>}
           {turn.patched === true && turn.tombstone !== true && <span>edited</span>}
-          <time class="at" title={exactTime(turn.createdAt)}>
-            {clockTime(turn.createdAt)}
+          <time class="at" title={exactTime(at)}>
+            {clockTime(at)}
           </time>
         </header>
         <Found query={query}>

@@ -1,9 +1,16 @@
+import { importedShape } from './imported.ts';
 import { itemShape, markerShape, wrappedShape } from './records.ts';
 import { messageShape } from './messages.ts';
 import { isFields, toRole, type Block, type Role, type Shape, type Shown } from './shown.ts';
 
 /** In this order. To show payloads of another sort, add a shape here. */
-const SHAPES: readonly Shape[] = [markerShape, messageShape, wrappedShape, itemShape];
+const SHAPES: readonly Shape[] = [
+  importedShape,
+  markerShape,
+  messageShape,
+  wrappedShape,
+  itemShape,
+];
 
 /** Never nothing: a payload that no shape knows is text, a tree of JSON, or bytes. */
 export function showPayload(payload: unknown, type: string): Shown {
@@ -45,6 +52,7 @@ export function summaryOf({ blocks }: Shown): string {
     if (block.kind === 'marker') return block.text ?? block.label;
     if (block.kind === 'json') return JSON.stringify(block.value);
     if (block.kind === 'image') return 'picture';
+    if (block.kind === 'blob') return 'a long text';
     return 'bytes';
   }
   return '';

@@ -13,7 +13,11 @@ export type Block =
       readonly name?: string;
       readonly text: string;
       readonly failed: boolean;
+      /** The text is a blob. */
+      readonly ref?: string;
     }
+  /** A text that is a blob. */
+  | { readonly kind: 'blob'; readonly ref: string }
   /** `ref` names a blob; `base64` holds the picture itself. */
   | {
       readonly kind: 'image';
@@ -34,6 +38,8 @@ export interface Tokens {
 
 export interface Shown {
   readonly role: Role;
+  /** Unix time in milliseconds at which it was said, where that is not when it was written. */
+  readonly at?: number;
   /** Who speaks, when the role alone does not say it. */
   readonly name?: string;
   readonly model?: string;

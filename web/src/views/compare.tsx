@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { ask } from '../api/http.ts';
 import { Go, laneColour, Skeleton, Trouble } from '../parts/basics.tsx';
 import { changeCounts, Diff, editOf, type DiffLine } from '../parts/diff.tsx';
-import { Fold } from '../parts/blocks.tsx';
+import { Fold } from '../parts/fold.tsx';
 import { isReadable, isToolTurn, speakerOf, toKnots, TurnBody } from '../parts/turn-card.tsx';
 import type { Knot } from '../shapes/pair-calls.ts';
 import { callDetail, summaryOf } from '../shapes/show-turn.ts';

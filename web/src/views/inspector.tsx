@@ -42,7 +42,7 @@ export function Inspector({ context, tree, turn, onChange }: Given): JSX.Element
 
 function TurnFacts({ turn }: { turn: TurnJson }): JSX.Element {
   const [raw, setRaw] = useState(false);
-  const { tokens } = showPayload(turn.payload, turn.type);
+  const { tokens, at } = showPayload(turn.payload, turn.type);
   return (
     <section class="facts">
       <h2>Turn</h2>
@@ -52,6 +52,7 @@ function TurnFacts({ turn }: { turn: TurnJson }): JSX.Element {
           ['depth', <code>{count(turn.depth)}</code>],
           ['parent', <code>{turn.parent}</code>],
           ['type', <code>{visible(turn.type)}</code>],
+          at === undefined ? undefined : ['said', exactTime(at)],
           ['written', exactTime(turn.createdAt)],
           turn.payloadHash === undefined
             ? undefined

@@ -4,7 +4,7 @@ import type { Answers } from '../api/answers.ts';
 import { ask } from '../api/http.ts';
 import { attempt, Empty, Go, KeyValues, Skeleton, Time, Trouble } from '../parts/basics.tsx';
 import { BlobFold } from '../parts/blob-fold.tsx';
-import { Fold } from '../parts/blocks.tsx';
+import { Fold } from '../parts/fold.tsx';
 import { Found } from '../parts/found.tsx';
 import { JsonTree } from '../parts/json-tree.tsx';
 import { LongList } from '../parts/long-list.tsx';

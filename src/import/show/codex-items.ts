@@ -1,9 +1,18 @@
 import { toCall, toImageOfUrl, toResult, toText } from '../source/block.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
-import { at, listAt, textAt, textOf } from '../source/fields.ts';
+import { at, isObject, listAt, textAt, textOf } from '../source/fields.ts';
+
+/** From September 2025 on, a record is `{timestamp, type, payload}`. */
+export function isEnvelope(value: unknown): boolean {
+  return isObject(value) && isObject(value['payload']) && typeof value['type'] === 'string';
+}
+
+export function showRecord(record: unknown): readonly Block[] {
+  return showItem(isEnvelope(record) ? at(record, 'payload') : record);
+}
 
 /** The content of an item of OpenAI's interface for responses. */
-export function showItem(item: unknown): readonly Block[] {
+function showItem(item: unknown): readonly Block[] {
   const type = textAt(item, 'type') ?? '';
   switch (type) {
     case 'message':
