@@ -1,0 +1,19 @@
+import { vi } from 'vitest';
+
+/**
+ * Time stands still until `vi.advanceTimersByTimeAsync` moves it on, and every timer fires up to `earlyMs` too early, as
+ * one of Node may that was set in a busy loop. Disposing brings the real clock back.
+ */
+export function timersFireEarly(earlyMs: number): Disposable {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const { setTimeout } = globalThis;
+  const early = (callback: () => void, ms = 0): NodeJS.Timeout =>
+    setTimeout(callback, Math.max(1, ms - earlyMs));
+  const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(early as typeof setTimeout);
+  return {
+    [Symbol.dispose]: () => {
+      spy.mockRestore();
+      vi.useRealTimers();
+    },
+  };
+}
