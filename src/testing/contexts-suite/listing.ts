@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Context } from '../../context/context.ts';
 import type { Contexts, ListOptions } from '../../context/contexts.ts';
@@ -65,7 +64,7 @@ export function listingSuite(target: ContextsTarget): void {
       await contexts.update(9, { meta: { env: 'prod' } });
       await contexts.remove(4);
       // Newest first goes by milliseconds.
-      await sleep(5);
+      await nextMs();
       await contexts.append(2, { type: 't', payload: 1 });
       expect(await idsOf(contexts, { meta: { env: 'prod' } })).toBe('2 9');
       expect(await idsOf(contexts, { meta: { env: 'stage' } })).toBe('1');
