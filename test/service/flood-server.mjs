@@ -36,16 +36,25 @@ const httpPort = isBoundless
     })
   : (await http.listen(0, '127.0.0.1')).port;
 
+let lookedMs = 0;
+
 process.on('message', () => {
+  const beganMs = cpuMsSoFar();
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
   const peak = peakBytes();
   const inherited = process.resourceUsage().maxRSS * 1024;
-  const { user, system } = process.cpuUsage();
-  const cpuMs = (user + system) / 1000;
   const { connections } = server;
+  const cpuMs = beganMs - lookedMs;
   process.send({ rss, peak, inherited, used: heapUsed + external, connections, cpuMs });
+  lookedMs += cpuMsSoFar() - beganMs;
 });
+
+function cpuMsSoFar() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 async function end() {
   boundless.close();
   await Promise.all([server.close(0), http.close(0)]);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { PATIENCE } from '../../src/testing/patience.ts';
 import { encodeCallReply } from '../../src/wire/call.ts';
 import { FloodServer, MIB, closed, getOf, pageArguments, PULSE_MS_MAX } from './flood-rig.ts';
@@ -9,6 +9,8 @@ import { FloodServer, MIB, closed, getOf, pageArguments, PULSE_MS_MAX } from './
 
 /** Room for answers, the cache of the store, and for the collector to be late. Without bounds it is many times that. */
 const GROWTH_MAX = 250 * MIB;
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let server: FloodServer;
 /** Ten turns of a megabyte. */

@@ -8,7 +8,7 @@ import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { encodeCall } from '../../src/wire/call.ts';
 import { encodeHello, helloMeta } from '../../src/wire/hello.ts';
-import { FloodServer, MIB, pageArguments } from './flood-rig.ts';
+import { FloodServer, MIB, PULSE_MS_MAX, pageArguments } from './flood-rig.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { append, appendOf, createContext, lastOf } from './socket-verbs.ts';
 import { encodeGetBlob, encodePutBlob } from '../wire/cxdb-client.ts';
@@ -25,7 +25,7 @@ const REPLIES_MAX = 320 * MIB;
 const READERS = 30;
 const LARGE_BYTES = 16 * MIB;
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let server: FloodServer;
 let neighbour: SocketPeer;
@@ -178,7 +178,7 @@ it('30 connections that ask for a large blob each and take nothing', async () =>
   expect((await bounded.settled()).peak - before).toBeLessThan(REPLIES_MAX);
   const startedMs = performance.now();
   await reader.must(...lastOf(context, 1));
-  expect(performance.now() - startedMs).toBeLessThan(5000);
+  expect(performance.now() - startedMs).toBeLessThan(PULSE_MS_MAX);
 });
 
 it('40 connections that call for large pages and take nothing', async () => {
@@ -194,7 +194,7 @@ it('40 connections that call for large pages and take nothing', async () => {
   const [reader] = await bounded.connect(1, words, bounded.ports.port);
   let taken = 0;
   reader!.on('data', ({ length }: Buffer) => (taken += length)).resume();
-  await vi.waitFor(() => expect(taken).toBeGreaterThan(48_000_000), { timeout: 30_000 });
+  await vi.waitFor(() => expect(taken).toBeGreaterThan(48_000_000), { timeout: 45_000 });
   await bounded.connect(READERS, words, bounded.ports.port);
   await sleep(500);
   expect((await bounded.settled()).peak - before).toBeLessThan(REPLIES_MAX);
