@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebClient } from '../../src/client/http/web-client.ts';
 import { toContextId } from '../../src/base/brand.ts';
-import { undisturbed } from '../support/undisturbed.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 import { json, readEvents, serveHttp } from './http-rig.ts';
 import type { HttpRig, Seen } from './http-rig.ts';
 import { freshFolder } from '../../src/testing/fresh-folder.ts';
@@ -218,36 +219,38 @@ describe('events of a context', () => {
 describe('a reader that reads nothing', () => {
   const RECEIVED_MAX = 20_000_000;
 
-  it(
-    'costs little and is cut off',
-    { timeout: 60_000 },
-    undisturbed(300, async () => {
-      const rig = await serveHttp({ limits: { stallMs: 300, heartbeatMs: 50 } });
-      const { store, port } = rig;
-      const { id } = await store.contexts.create();
-      const big = { type: 'note', payload: 'x'.repeat(1_000_000) };
-      for (let n = 0; n < 40; n += 1) await store.contexts.append(id, big);
-      const socket = connect(port, '127.0.0.1');
-      socket.pause();
-      socket.write('GET /v1/contexts/1/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      const closed = new Promise<void>((resolve) => {
-        socket.on('close', () => resolve());
-        socket.on('error', () => undefined);
-      });
-      await new Promise((resolve) => setTimeout(resolve, 1500));
-      // Everyone else is served meanwhile; only what the kernel buffered is there to be read.
-      expect(await store.contexts.get(toContextId(id))).toMatchObject({ headDepth: 39 });
-      let received = 0;
-      socket.on('data', (piece: Buffer) => {
-        received += piece.length;
-        // One that was not cut off would be told of what comes for ever.
-        if (received >= RECEIVED_MAX) socket.destroy();
-      });
-      socket.resume();
-      await closed;
-      expect(received).toBeLessThan(RECEIVED_MAX);
-    }),
-  );
+  it('costs little and is cut off', { timeout: 60_000 }, async () => {
+    const rig = await serveHttp({ limits: { stallMs: 300, heartbeatMs: 50 } });
+    const { store, port } = rig;
+    const { id } = await store.contexts.create();
+    const big = { type: 'note', payload: 'x'.repeat(1_000_000) };
+    for (let n = 0; n < 40; n += 1) await store.contexts.append(id, big);
+    const socket = connect(port, '127.0.0.1');
+    socket.pause();
+    socket.write('GET /v1/contexts/1/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const closed = new Promise<void>((resolve) => {
+      socket.on('close', () => resolve());
+      socket.on('error', () => undefined);
+    });
+    const connections = async (): Promise<string> =>
+      /^quipu_connections\{protocol="http"\} (\d+)$/m.exec(
+        await (await rig.get('/metrics')).text(),
+      )![1]!;
+    await once(socket, 'connect');
+    // The one of this question stays.
+    await expect.poll(connections, PATIENCE).toBe('1');
+    // Everyone else is served meanwhile; only what the kernel buffered is there to be read.
+    expect(await store.contexts.get(toContextId(id))).toMatchObject({ headDepth: 39 });
+    let received = 0;
+    socket.on('data', (piece: Buffer) => {
+      received += piece.length;
+      // One that was not cut off would be told of what comes for ever.
+      if (received >= RECEIVED_MAX) socket.destroy();
+    });
+    socket.resume();
+    await closed;
+    expect(received).toBeLessThan(RECEIVED_MAX);
+  });
 
   it(
     'makes room for one that reads, and comes back to where it was',
