@@ -123,7 +123,8 @@ describe('frames in pieces', () => {
       expect((await answer).type).toBe(MessageType.CTX_CREATE);
       await dripping;
       latencies.sort((a, b) => a - b);
-      expect(latencies[Math.floor(latencies.length / 2)]).toBeLessThan(50);
+      // Who had to wait for the whole frame would wait for half a second.
+      expect(latencies[Math.floor(latencies.length / 2)]).toBeLessThan(200);
     }),
   );
 

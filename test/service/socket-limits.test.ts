@@ -33,7 +33,7 @@ describe('limits', () => {
 
   it(
     'on time: what takes longer gets 504, and its late answer is never sent',
-    undisturbed(50, async () => {
+    undisturbed(150, async () => {
       let finish = (): void => undefined;
       const slow: CallHandler = {
         kind: 'answer',
@@ -44,7 +44,7 @@ describe('limits', () => {
           }),
       };
       const calls = new Map([['slow', slow]]);
-      await using server = await startSocketServer({ calls, limits: { answerMs: 100 } });
+      await using server = await startSocketServer({ calls, limits: { answerMs: 400 } });
       const peer = await SocketPeer.openQuipu(server.port);
       peer.request(...callOf('slow'));
       const second = peer.request(...CREATE);
@@ -90,13 +90,13 @@ describe('limits', () => {
 
   it(
     'on the silence of who writes a turn: it is sealed as interrupted',
-    undisturbed(50, async () => {
-      await using server = await startSocketServer({ openTurnLeaseMs: 150 });
+    undisturbed(150, async () => {
+      await using server = await startSocketServer({ openTurnLeaseMs: 500 });
       const peer = await SocketPeer.openQuipu(server.port);
       const context = await createContext(peer);
       const { turn } = await append(peer, context, 'so', { open: true });
       for (let index = 0; index < 4; index += 1) {
-        await sleep(60);
+        await sleep(200);
         await peer.must(...deltaOf(context, turn, 2 + index, '.'));
       }
       peer.close();

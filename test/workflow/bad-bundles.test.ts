@@ -5,7 +5,6 @@ import { one } from '../../src/testing/workflow-suite/bundle-source.ts';
 import { openWorkflows } from '../../src/testing/workflow-suite/fixture.ts';
 import { createWorkflows } from '../../src/workflow/create-workflows.ts';
 import { filesTarget } from '../support/files-target.ts';
-import { undisturbed } from '../support/undisturbed.ts';
 
 // About code that is wrong: whatever store is behind has no part in it.
 
@@ -156,16 +155,19 @@ describe('a bundle that loops for ever', () => {
 
   it.each(Object.entries(looping))(
     '%s ends with 1 behind what was done',
-    undisturbed(200, async (_, given) => {
-      const [source, who] = given;
+    async (_, [source, who]) => {
       const { engine } = await openWorkflows(target);
       await createWorkflows(engine).bundles.add(source);
-      const workflows = createWorkflows(engine, LIMIT);
-      const result = await workflows.run('one', { prompt: '' });
-      const summary = `${who} took longer than 800 ms`;
-      expect(result).toMatchObject({ returnCode: 1, summary });
-      const { steps } = await workflows.steps(result.threadId);
-      expect(steps.map(({ role }) => role)).toEqual(['a', '__end__']);
-    }),
+      const expectLimit = async (quickMs: number): Promise<void> => {
+        const workflows = createWorkflows(engine, { quickMs });
+        const result = await workflows.run('one', { prompt: '' });
+        const summary = `${who} took longer than ${quickMs} ms`;
+        expect(result).toMatchObject({ returnCode: 1, summary });
+        const { steps } = await workflows.steps(result.threadId);
+        expect(steps.map(({ role }) => role)).toEqual(['a', '__end__']);
+      };
+      // Where a thread takes longer than that to come up, it gets more time.
+      await expectLimit(LIMIT.quickMs).catch(() => expectLimit(12 * LIMIT.quickMs));
+    },
   );
 });
