@@ -8,14 +8,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { runDaemon } from '../../src/notifier/daemon/run-daemon.ts';
-import { requestStop } from '../../src/notifier/daemon/daemon-note.ts';
+import { readDaemonNote, requestStop } from '../../src/notifier/daemon/daemon-note.ts';
 import { ensureDaemon } from '../../src/notifier/nouns/ensure-daemon.ts';
 import { makeSpool } from '../../src/notifier/spool/home.ts';
 import { nodeSpoolIo } from '../../src/notifier/spool/spool-io.ts';
 import { Spool } from '../../src/notifier/spool/spool.ts';
 import type { NotifierShell } from '../../src/notifier/nouns/command.ts';
+import { PATIENCE } from '../../src/testing/patience.ts';
 
 const SETTINGS = { limit: 4, idleMs: 0, graceMs: 1000, waitMs: 100 };
 
@@ -28,8 +29,12 @@ class Scene implements Disposable {
   async add(id: string): Promise<void> {
     const command = `echo ${id} >> trace`;
     await this.spool.add({ id, author: '', command, cwd: this.home, env: {} });
-    const spawn = async (argv: readonly string[]): Promise<void> =>
-      this.start(this.spool, { askedAt: Number(argv[argv.indexOf('--asked') + 1]) });
+    const spawn = async (argv: readonly string[]): Promise<void> => {
+      const askedAt = Number(argv[argv.indexOf('--asked') + 1]);
+      // A process of its own would wait for the lock; here that would keep the one that leaves from leaving.
+      if (argv.includes('--wait')) await this.ends();
+      this.start(this.spool, { askedAt });
+    };
     const shell = { spawn, now: Date.now } as unknown as NotifierShell;
     await ensureDaemon(this.home, SETTINGS, shell);
   }
@@ -139,9 +144,10 @@ it('starts another one for what is added while one leaves', async () => {
   using scene = new Scene();
   await makeSpool(scene.home);
   scene.start(scene.spool, { idleMs: 3_600_000 });
-  await sleep(20);
-  requestStop(scene.home, Date.now());
-  await sleep(2);
+  await vi.waitFor(() => expect(readDaemonNote(scene.home)).toBeDefined(), PATIENCE);
+  const stopAt = Date.now();
+  requestStop(scene.home, stopAt);
+  while (Date.now() === stopAt) await sleep(1);
   await scene.add('after');
   expect(await scene.ends()).toEqual(['stopped', 'idle']);
   expect(scene.ran()).toEqual(['after']);
