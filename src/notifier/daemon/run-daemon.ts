@@ -25,6 +25,9 @@ export interface DaemonSetup extends DaemonOptions {
   readonly now: () => number;
 }
 
+/** Longer than a process that asks whether a daemon is there holds the lock. */
+const GLANCE_MS = 50;
+
 /** Serves a spool until it is idle or the daemon is told to stop. `taken`: another daemon serves it. */
 export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 'stopped'> {
   const { spool, log } = setup;
@@ -43,7 +46,7 @@ export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 
     if (end === 'stopped') return end;
     // A process that added a task after the last look may have found the lock still taken, and relies on this daemon.
     if (!(await hasWork(spool, setup.now()))) return end;
-    waitMs = 0;
+    waitMs = GLANCE_MS;
   }
 }
 
