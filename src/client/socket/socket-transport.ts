@@ -1,4 +1,4 @@
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, unsupported } from '../../base/errors.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { toCall } from '../../wire/call-values.ts';
 import { encodeCall } from '../../wire/call.ts';
@@ -6,16 +6,18 @@ import type { Call } from '../../wire/call.ts';
 import { toReqId } from '../../wire/frame.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import { Deadlines } from './deadlines.ts';
-import { outcomeUnknown, timedOut } from '../outcome.ts';
+import { outcomeUnknown, timedOut, unavailable } from '../outcome.ts';
 import type { CallOptions, Transport } from '../transport.ts';
-import type { Connection } from './connection.ts';
 import type { Dial } from './dial.ts';
-import { openConnection } from './open-connection.ts';
 import { toMessage } from './outgoing-message.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 import { PendingCall } from './pending-call.ts';
 import { PushedItems } from './pushed-items.ts';
 import { RequestSlots } from './request-slots.ts';
+import { PROTOCOL_VERSION, decodeHelloReply, encodeHello, helloMeta } from '../../wire/hello.ts';
+import { parseJsonObject } from '../../wire/json-object.ts';
+import { Connection } from './connection.ts';
+import { connected } from './dial.ts';
 
 /** A server reads no more than 1,024 requests, or 64 MiB of them, ahead of its answers. */
 const MOST = { requests: 1000, bytes: 33_554_432 };
@@ -243,4 +245,60 @@ function send(connection: Connection, message: OutgoingMessage): Promise<Buffer>
   // The reply is awaited later, or never if another piece has failed.
   reply.catch(() => undefined);
   return reply;
+}
+
+const TAG = 'quipu-js';
+
+/** Opens a connection, on which server and client have identified themselves. */
+async function openConnection(
+  dial: Dial,
+  token: string | undefined,
+  timeoutMs: number,
+): Promise<Connection> {
+  const dialled = dial();
+  const { socket } = dialled;
+  try {
+    await connected(socket, timeoutMs);
+  } catch (error) {
+    socket.destroy();
+    // Later errors of an abandoned socket must not end the process.
+    socket.on('error', () => undefined);
+    throw unavailable(`the server cannot be reached: ${messageOf(error)}`, error);
+  }
+  const hello = encodeHello({
+    version: PROTOCOL_VERSION,
+    tag: TAG,
+    meta: helloMeta({ token, quipu: true }),
+  });
+  const connection = new Connection(dialled, hello);
+  const timer = setTimeout(() => {
+    connection.end(unavailable(`the server did not answer within ${timeoutMs} ms`));
+  }, timeoutMs);
+  try {
+    const { reply } = connection.request({ type: MessageType.HELLO, parts: hello });
+    assertQuipu(decodeHelloReply(await reply).caps);
+    return connection;
+  } catch (error) {
+    connection.end(error);
+    throw isQuipuError(error, 'UNAVAILABLE')
+      ? unavailable(`the server refused the connection: ${error.message}`, error)
+      : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Other servers of this protocol do not know calls. */
+function assertQuipu(caps: string | undefined): void {
+  const server = parseJsonObject(caps ?? '')?.['server'];
+  if (server === 'quipu') return;
+  throw unsupported(
+    'server',
+    typeof server === 'string' ? server : 'another protocol',
+    'the server is not a Quipu server; check the address',
+  );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -20,7 +20,6 @@ import { Encoding } from '../../format/turn-record.ts';
 import { decodePayload } from '../payloads/codecs.ts';
 import type { TurnView } from '../turn.ts';
 import { isOpen, toViews, walkUpTo } from '../turns/read-turns.ts';
-import { TurnMark } from './turn-mark.ts';
 
 // The texts of turns. Ids are dense, so one mark says how far all contexts were read. A turn that is patched is read
 // again; an open one is read when it is sealed.
@@ -297,5 +296,39 @@ async function oneByOne<Id, Row>(
       ...(await oneByOne(ids.slice(0, half), read)),
       ...(await oneByOne(ids.slice(half), read)),
     ];
+  }
+}
+
+/** The position up to which turns, patches and contexts were read: `<turn>.<patch>.<context>.<open turns>`. */
+class TurnMark {
+  turn: bigint;
+  patch: number;
+  context: bigint;
+  readonly open: Set<TurnId>;
+
+  private constructor(turn: bigint, patch: number, context: bigint, open: readonly TurnId[]) {
+    this.turn = turn;
+    this.patch = patch;
+    this.context = context;
+    this.open = new Set(open);
+  }
+
+  /** A mark that is none begins at the beginning. */
+  static parse(text: string | undefined): TurnMark {
+    const [, turn = '0', patch = '0', context = '0', open = ''] =
+      /^(\d{1,16})\.(\d{1,16})\.(\d{1,16})\.([\d,]*)$/.exec(text ?? '') ?? [];
+    const ids = open === '' ? [] : open.split(',').map((id) => BigInt(id) as TurnId);
+    return new TurnMark(BigInt(turn), Number(patch), BigInt(context), ids);
+  }
+
+  page(changes: readonly TextChange[], tips: Tips): TextPage {
+    const left =
+      Number(tips.turn - this.turn + (tips.context - this.context)) + (tips.patch - this.patch);
+    const total = Number(tips.turn + tips.context) + tips.patch;
+    return { changes, marks: [['', this.toString()]], done: total - left, total };
+  }
+
+  toString(): string {
+    return `${this.turn}.${this.patch}.${this.context}.${[...this.open].join(',')}`;
   }
 }

@@ -1,5 +1,12 @@
-import type { Hash } from '../../base/brand.ts';
-import type { Adoption, Records } from '../adoption.ts';
+import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
+import type {
+  Adoption,
+  Records,
+  DocEntry,
+  PatchEntry,
+  Sha256Name,
+  TurnEntry,
+} from '../adoption.ts';
 import type { Progress } from '../progress.ts';
 import type {
   BackupReport,
@@ -10,9 +17,14 @@ import type {
   LineErasure,
   Upkeep,
 } from '../upkeep.ts';
-import { FilesRecords } from './files-records.ts';
 import { toQuipuError } from './disk/io-error.ts';
 import type { Writer } from './commit/writer.ts';
+import { type PatchRecord } from '../../format/patch-record.ts';
+import { keyHashToBytes } from '../../format/idempotency.ts';
+import { readAliases } from './packs/pack-file.ts';
+import { readFsRoots, readPatchRecord } from './patches/patch-table.ts';
+import { readTurnRecord } from './turns/turn-table.ts';
+import { readDoc } from './docs/doc-log.ts';
 
 /**
  * Upkeep of a folder of files. Each task has its own folder beside this file. The tasks are a third of the engine's
@@ -61,4 +73,87 @@ export class FilesUpkeep implements Upkeep {
       throw toQuipuError(error, this.#writer.core.files.root);
     }
   }
+}
+
+/** The reads of the files for a copy. Each page is read between two commits: nothing moves meanwhile. */
+class FilesRecords implements Records {
+  readonly #writer: Writer;
+
+  constructor(writer: Writer) {
+    this.#writer = writer;
+  }
+
+  turns(from: TurnId, limit: number): Promise<readonly TurnEntry[]> {
+    return this.#writer.exclusively(async () => {
+      const first = Math.max(1, Number(from));
+      const next = Math.min(this.#writer.core.tails.nextTurn, first + limit);
+      const entries: TurnEntry[] = [];
+      // The last turn is read first: reading a turn also brings the older ones beside it into memory.
+      for (let id = next - 1; id >= first; id -= 1) entries.push(await this.#turn(id));
+      return entries.reverse();
+    });
+  }
+
+  async #turn(number: number): Promise<TurnEntry> {
+    const { core } = this.#writer;
+    const id = BigInt(number) as TurnId;
+    const stored = await core.findTurn(number);
+    if (stored !== undefined) {
+      const { row, idempotency } = stored;
+      return { id, row, ...keyOf(idempotency) };
+    }
+    const record = await readTurnRecord(core.files, number);
+    return { id, gone: true, ...keyOf(record?.idempotency) };
+  }
+
+  patches(from: number, limit: number): Promise<readonly PatchEntry[]> {
+    return this.#writer.exclusively(async () => {
+      const { core } = this.#writer;
+      const first = Math.max(1, from);
+      const count = Math.min(limit, core.tails.nextPatch - first);
+      if (count <= 0) return [];
+      const entries: PatchEntry[] = [];
+      for (let seq = first; seq < first + count; seq += 1) {
+        entries.push(await this.#patch(await readPatchRecord(core.files, seq)));
+      }
+      return entries;
+    });
+  }
+
+  async #patch({ fsRoot: isRoot, ...patch }: PatchRecord): Promise<PatchEntry> {
+    const { core } = this.#writer;
+    const { seq, turn, payload: root, createdAt } = patch;
+    if (turn === 0n || core.isCollected(Number(turn))) return { seq, gone: true };
+    if (!isRoot) return { seq, patch };
+    const [newest] = await readFsRoots(core.files, core.patchesOf([Number(turn)]));
+    return { seq, fsRoot: { turn, root, seq }, createdAt, replaced: newest?.seq !== seq };
+  }
+
+  async *sha256Names(): AsyncGenerator<readonly Sha256Name[]> {
+    const { files, tails } = this.#writer.core;
+    yield* readAliases(files, tails.nextAlias);
+  }
+
+  async *erased(): AsyncGenerator<readonly Hash[]> {
+    const { core } = this.#writer;
+    yield [...core.erased].filter((hash) => !core.hasBlob(hash));
+  }
+
+  docs(names: readonly string[]): Promise<readonly DocEntry[]> {
+    return this.#writer.exclusively(async () => {
+      const { core } = this.#writer;
+      const entries: DocEntry[] = [];
+      for (const name of names) {
+        const place = core.findDoc(name);
+        if (place === undefined || place.removed) continue;
+        const { version, content = '', published } = await readDoc(core.files, name, place);
+        entries.push({ row: { name, version, content }, published });
+      }
+      return entries;
+    });
+  }
+}
+
+function keyOf(hash: KeyHash | undefined): { key?: Uint8Array } {
+  return hash === undefined ? {} : { key: keyHashToBytes(hash) };
 }

@@ -1,10 +1,8 @@
 import { NO_TURN } from '../../base/brand.ts';
-import type { NewTurn } from '../../context/contexts.ts';
+import type { NewTurn, ContextUpdate } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
-import type { Aside, Session } from '../fold/session.ts';
+import type { Aside, Session, Slot } from '../fold/session.ts';
 import type { SourceFile } from '../source/source.ts';
-import { describeSlot } from './describe-session.ts';
-import type { ParentPlace } from './describe-session.ts';
 import { ENTRY, toSessionEntry } from './entries.ts';
 import type { FileEntry } from './entries.ts';
 import { isOfFile, noteFailed } from './import-report.ts';
@@ -12,6 +10,8 @@ import type { ImportReport } from './import-report.ts';
 import type { Ledger } from './ledger.ts';
 import { writeWork } from './write-session.ts';
 import type { Writing } from './write-session.ts';
+import type { ContextId, TurnId } from '../../base/brand.ts';
+import { isObject } from '../source/fields.ts';
 
 // Writes what the fold has planned: turns, then the ledger. Several files are written at a time, so that their commits
 // share the syncs of the disk. A session is in one of them only: whoever asks for it waits.
@@ -254,4 +254,79 @@ function toAsideRow({ after, raw, bad, blob }: Aside): [string, string, string] 
 
 function toBytes(payload: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(payload));
+}
+
+// The title and the metadata of an imported context: docs/format/import.md.
+
+const TITLE_CHARS = 200;
+/** So that all of them fit: the metadata of a context have 64 KiB. */
+const VALUE_CHARS = 1280;
+
+/** Where the session was started. */
+interface ParentPlace {
+  readonly context: ContextId;
+  readonly turn: TurnId | undefined;
+}
+
+/** The names of the contexts of a session. */
+function describeSlot(
+  session: Session,
+  slot: Slot,
+  path: string,
+  parent: ParentPlace | undefined,
+): ContextUpdate {
+  const { details, name, source, slots, main } = session;
+  const { title, cwd, branch, model, version, startedAt, more } = details;
+  const mainContext = slots[main]?.context;
+  const link = details.parent && {
+    session: details.parent.session,
+    ...(details.parent.call !== undefined && { call: details.parent.call }),
+    ...(parent?.context !== undefined && { context: String(parent.context) }),
+    ...(parent?.turn !== undefined && { turn: String(parent.turn) }),
+  };
+  const meta = {
+    source,
+    session: name,
+    path,
+    cwd,
+    branch,
+    model,
+    version,
+    startedAt,
+    parent: link,
+    // A branch that the session has left names the context that goes on.
+    ...(slot.number !== main && mainContext !== undefined && { branchOf: String(mainContext) }),
+    ...more,
+  };
+  return {
+    meta: cutTexts(meta),
+    ...(title !== undefined && { title: toLine(title.text) }),
+  };
+}
+
+/** Text for one line: what a record says may be long, and have line breaks. */
+function toLine(text: string): string {
+  const line = text
+    .slice(0, 4 * TITLE_CHARS)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim();
+  return Array.from(line)
+    .slice(0, TITLE_CHARS)
+    .join('')
+    .replaceAll(/\p{Surrogate}/gu, '\ufffd');
+}
+
+function cutTexts(meta: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(meta)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [
+        name,
+        typeof value === 'string'
+          ? value.slice(0, VALUE_CHARS).replaceAll(/[\p{Surrogate}\p{Cc}]/gu, '\ufffd')
+          : isObject(value)
+            ? cutTexts(value)
+            : value,
+      ]),
+  );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IndexChange, IndexedText } from '../contract/search-index.ts';
-import { foldPage } from './fold-page.ts';
+import { foldPage } from './write-page.ts';
 
 function text(thread: string, ref: string, said: string): IndexedText {
   const about = { kind: 'chat', type: 'message', depth: 1, at: 0, tools: [] };

@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { QuipuError } from '../../base/errors.ts';
 import type { Transaction } from '../../postgres/transaction.ts';
-import type { IndexPage, IndexedText } from '../contract/search-index.ts';
+import type { IndexPage, IndexedText, IndexChange } from '../contract/search-index.ts';
 import { cutPieces, fieldTokens, type Piece } from '../index/cut-pieces.ts';
 import { PART_DOCS, lexeme, partPrefix } from '../query/plan-tsquery.ts';
-import { foldPage, type FoldedPage } from './fold-page.ts';
 import type { Lease } from './lease.ts';
 import { toBytes, toName } from './schema.ts';
 
@@ -212,4 +211,51 @@ function toColumns(rows: readonly DocRow[]): unknown[] {
 function leaseLost(): QuipuError<'UNAVAILABLE'> {
   const message = 'another server has taken over the search index';
   return new QuipuError('UNAVAILABLE', message, { what: 'search index' });
+}
+
+/** The sum of a list of changes. Its fields are carried out in this order. */
+interface FoldedPage {
+  /** Threads whose documents all go, with their forks. */
+  readonly cleared: readonly string[];
+  /** Documents that go, or are about to come again. */
+  readonly removed: readonly { readonly thread: string; readonly ref: string }[];
+  readonly put: readonly IndexedText[];
+  readonly forks: readonly {
+    readonly thread: string;
+    readonly parent: string;
+    readonly depth: number;
+  }[];
+}
+
+export function foldPage(changes: readonly IndexChange[]): FoldedPage {
+  const cleared = new Set<string>();
+  const documents = new Map<
+    string,
+    IndexedText | { readonly thread: string; readonly ref: string }
+  >();
+  const forks = new Map<string, FoldedPage['forks'][number]>();
+  for (const change of changes) {
+    if ('put' in change) {
+      const { thread, ref } = change.put;
+      documents.set(JSON.stringify([thread, ref]), change.put);
+    } else if ('remove' in change) {
+      const { thread, ref } = change.remove;
+      documents.set(JSON.stringify([thread, ref]), { thread, ref });
+    } else if ('fork' in change) {
+      forks.set(change.fork.thread, change.fork);
+    } else {
+      cleared.add(change.removeThread);
+      forks.delete(change.removeThread);
+      for (const [key, { thread }] of documents) {
+        if (thread === change.removeThread) documents.delete(key);
+      }
+    }
+  }
+  const all = [...documents.values()];
+  return {
+    cleared: [...cleared],
+    removed: all.map(({ thread, ref }) => ({ thread, ref })),
+    put: all.filter((one) => 'texts' in one),
+    forks: [...forks.values()],
+  };
 }

@@ -1,5 +1,5 @@
 import { invalid, type QuipuError } from '../../base/errors.ts';
-import { isCjkPart } from '../text/tokenize.ts';
+import { isCjkPart, tokenize, type Tokens } from '../text/tokenize.ts';
 import {
   LIMIT_FIELDS,
   SEARCH_KINDS,
@@ -10,8 +10,7 @@ import {
   type Query,
   type TokenField,
 } from './query.ts';
-import { readTime } from './read-time.ts';
-import { readWords } from './read-words.ts';
+import type { Phrase, Term } from './query.ts';
 
 //   or    = and { 'OR' and }
 //   and   = not { ['AND'] not }
@@ -293,4 +292,67 @@ function caret(text: string, at: number): string {
   const lead = from > 0 ? '…' : '';
   const rest = from + SHOWN_CHARS < text.length ? '…' : '';
   return `  ${lead}${shown}${rest}\n  ${' '.repeat(at - from + lead.length)}^`;
+}
+
+/** One run of letters and digits, as an identifier is, with an optional `++` or `#`. */
+const ONE_RUN = /^[\p{L}\p{N}\p{M}_]+(?<ending>\+\+|#)?$/u;
+
+/**
+ * The test for a word or a quoted phrase. A single run is looked up as a whole; `foo.bar` and a path are phrases of
+ * their parts. Undefined when there is nothing in it to look for.
+ */
+function readWords(text: string, prefix: boolean): Term | Phrase | undefined {
+  const tokens: Tokens = { parts: [], wholes: [] };
+  tokenize(text, tokens);
+  const { parts, wholes } = tokens;
+  const last = parts.at(-1);
+  if (last === undefined) return undefined;
+  const run = ONE_RUN.exec(text);
+  if (run !== null && !parts.some(isCjkPart)) {
+    const token = wholes.at(-1) ?? last;
+    return { kind: 'term', token, prefix };
+  }
+  return toPhrase(...endOfCjk(parts, prefix));
+}
+
+/**
+ * In a document, the last character of a Chinese, Japanese or Korean run is a token by itself. In a query, more of the
+ * run may follow, so that token is left out, or is the beginning of one.
+ */
+function endOfCjk(parts: readonly string[], prefix: boolean): [readonly string[], boolean] {
+  const last = parts.at(-1) ?? '';
+  if (!isCjkPart(last) || Array.from(last).length !== 1) return [parts, prefix];
+  const before = parts.at(-2) ?? '';
+  const isEndOfRun = isCjkPart(before) && Array.from(before)[1] === last;
+  return isEndOfRun ? [parts.slice(0, -1), false] : [parts, true];
+}
+
+function toPhrase(parts: readonly string[], prefix: boolean): Term | Phrase {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return { kind: 'term', token: only, prefix };
+  return { kind: 'phrase', parts, prefix };
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+  y: 365 * 86_400_000,
+};
+
+/** A date or a time of ISO 8601, in UTC unless it says otherwise, or an age such as `7d`. Undefined for anything else. */
+export function readTime(text: string, nowMs: number): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,5})([mhdwy])$/.exec(text) ?? [];
+  const unitMs = UNIT_MS[unit];
+  if (count !== undefined && unitMs !== undefined) return nowMs - Number(count) * unitMs;
+  const [, date, time = '00:00', zone = 'Z'] =
+    /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(text) ??
+    [];
+  if (date === undefined) return undefined;
+  const at = Date.parse(`${date}T${time}${zone}`);
+  if (Number.isNaN(at)) return undefined;
+  // `Date.parse` moves the 31st of February into March.
+  const isReal = new Date(`${date}T00:00Z`).toISOString().startsWith(date);
+  return isReal ? at : undefined;
 }

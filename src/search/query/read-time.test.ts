@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readTime } from './read-time.ts';
+import { readTime } from './parse-query.ts';
 
 const NOW = Date.UTC(2026, 10, 18, 12);
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { answerPage } from './page-route.ts';
-import type { PageFiles } from './page-files.ts';
+import type { PageFiles } from './page-route.ts';
 
 const PAGE: PageFiles = {
   document: '<html><head></head></html>',

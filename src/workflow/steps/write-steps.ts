@@ -1,15 +1,14 @@
 import type { Hash } from '../../base/brand.ts';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { JsonObject } from '../home/check-input.ts';
 import { toThreadId, type ThreadId, type WorkflowsHome } from '../home/workflows-home.ts';
-import { readState } from '../nodes/node-reader.ts';
-import { END_ROLE, type StateAt } from '../nodes/nodes.ts';
+import { readState, readStart } from '../nodes/node-reader.ts';
+import { END_ROLE, type StateAt, COMPACT_ROLE } from '../nodes/nodes.ts';
 import { changeThread, headMoved, type Transition } from '../threads/change-thread.ts';
 import type { Found } from '../threads/read-thread.ts';
 import type { Step } from '../threads/workflows.ts';
-import { assertRoundsLeft } from './count-rounds.ts';
-import { planStep, toStep, type PlannedStep, type StepDraft } from './walk-steps.ts';
+import { planStep, toStep, type PlannedStep, type StepDraft, walkSteps } from './walk-steps.ts';
 
 export interface StepRequest {
   readonly draft: StepDraft;
@@ -111,4 +110,33 @@ export async function setPaused(
     if ((before === true) === paused) return undefined;
     return { entry, note: { ...rest, ...(paused && { paused: true as const }) } };
   });
+}
+
+// The rounds of a thread: its steps but for summaries made by hand. No node has their number, so they are counted along
+// the chain once, and from then on this process knows the number at each head it has seen or made.
+
+/** Throws INVALID when a thread with this head has used all its rounds. Returns the number it has used. */
+async function assertRoundsLeft(
+  home: WorkflowsHome,
+  { head, start }: { readonly head: Hash; readonly start: Hash },
+): Promise<number> {
+  const { maxRounds } = (await readStart(home.engine, start)).payload;
+  const used = head === start ? 0 : (home.rounds.get(head) ?? (await countRounds(home, head)));
+  if (used >= maxRounds) throw noRounds(maxRounds);
+  return used;
+}
+
+async function countRounds({ engine }: WorkflowsHome, head: Hash): Promise<number> {
+  let rounds = 0;
+  for await (const states of walkSteps(engine, head)) {
+    rounds += states.filter(({ node }) => node.payload.role !== COMPACT_ROLE).length;
+  }
+  return rounds;
+}
+
+function noRounds(maxRounds: number): QuipuError<'INVALID'> {
+  return invalid(
+    'step',
+    `would be one more than the ${maxRounds} rounds of the thread; end the thread, or start one with a larger maxRounds`,
+  );
 }

@@ -12,7 +12,7 @@ import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { ofContext, turnIdInBody, turnIdOrNoneInBody } from '../exchange/schemas.ts';
 import { CLIENT_TAG, cxdbErrorOf } from './face.ts';
 import { readRegistry } from './type-registry.ts';
-import { unproject } from './unproject.ts';
+import { unproject } from './project.ts';
 
 const version = z
   .union([

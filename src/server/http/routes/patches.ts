@@ -9,6 +9,7 @@ import {
   patchJson,
   toPayload,
 } from '../exchange/schemas.ts';
+import { route } from '../exchange/route.ts';
 
 const expectedSeq = z
   .int()
@@ -92,5 +93,37 @@ export const patchRoutes: readonly Route[] = [
       example: { hash: '0'.repeat(64), erased: false, usedBy: ['2'], neededBy: [] },
     },
     give: ({ params: { ref }, body, store }) => store.blobs.erase(ref, body),
+  }),
+];
+
+export const pinRoutes: readonly Route[] = [
+  route.get('/v1/pins', {
+    name: 'listPins',
+    summary: 'Pinned turns, by id',
+    answer: {
+      what: 'The pins',
+      json: z.strictObject({
+        pins: z.array(z.strictObject({ turn: z.string(), reason: z.string().optional() })),
+      }),
+      example: { pins: [{ turn: '2', reason: 'cited in a report' }] },
+    },
+    give: async ({ store }) => ({ pins: await store.contexts.pins() }),
+  }),
+  ofTurn.put('/pin', {
+    name: 'pinTurn',
+    summary: 'Keep a turn, and all before it, from being collected',
+    body: {
+      json: z.strictObject({ reason: z.string().optional() }),
+      optional: true,
+      example: { reason: 'cited in a report' },
+    },
+    answer: { status: 204, what: 'It is pinned' },
+    give: ({ params: { id }, body, store }) => store.contexts.pin(id, body),
+  }),
+  ofTurn.delete('/pin', {
+    name: 'unpinTurn',
+    summary: 'Remove the pin of a turn',
+    answer: { status: 204, what: 'It is pinned no more' },
+    give: ({ params: { id }, store }) => store.contexts.unpin(id),
   }),
 ];
