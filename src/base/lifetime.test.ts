@@ -53,3 +53,22 @@ describe('OneAtATime', () => {
     expect(done.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 });
+
+it('guards verbs: a promise rejects, an iteration throws at once, and fields stay', async () => {
+  const lifetime = new Lifetime();
+  const verbs = lifetime.guard('things', {
+    id: 'one',
+    get: async (id: number) => id + 1,
+    *each(end: number) {
+      for (let n = 0; n < end; n += 1) yield n;
+    },
+  });
+  expect([verbs.id, await verbs.get(1), [...verbs.each(2)]]).toEqual(['one', 2, [0, 1]]);
+  await lifetime.close();
+  await expect(verbs.get(1)).rejects.toMatchObject({
+    code: 'CLOSED',
+    data: { what: 'things.get' },
+  });
+  expect(() => verbs.each(2)).toThrow('things.each: the store is closed');
+  expect(verbs.id).toBe('one');
+});

@@ -1,5 +1,9 @@
 import { QuipuError } from './errors.ts';
 
+type Verb = (...args: readonly unknown[]) => unknown;
+
+const AsyncFunction = (async () => undefined).constructor;
+
 /** Whether the store is open, for everything that works over one engine. */
 export class Lifetime {
   #closed = false;
@@ -12,7 +16,26 @@ export class Lifetime {
   /** `what` names the call, for the message. */
   assertOpen(what: string): void {
     if (!this.#closed) return;
-    throw new QuipuError('CLOSED', `${what}: the store is closed`, { what });
+    throw closedError(what);
+  }
+
+  /** The same verbs, which refuse calls once the store is closed. Those that are no functions stay as they are. */
+  guard<Verbs extends object>(noun: string, verbs: Verbs): Verbs {
+    const guarded = Object.entries(verbs).map(([name, verb]: [string, unknown]) => [
+      name,
+      typeof verb === 'function' ? this.#guardOne(`${noun}.${name}`, verb as Verb) : verb,
+    ]);
+    return Object.fromEntries(guarded) as Verbs;
+  }
+
+  /** A verb that gives a promise refuses with one. */
+  #guardOne(what: string, verb: Verb): Verb {
+    const isAsync = verb instanceof AsyncFunction;
+    return (...args) => {
+      if (!this.#closed) return verb(...args);
+      if (isAsync) return Promise.reject(closedError(what));
+      throw closedError(what);
+    };
   }
 
   /** Calls `hook` when the store closes, before the engine closes. Call the result to remove the hook. */
@@ -28,4 +51,8 @@ export class Lifetime {
     this.#hooks.clear();
     await Promise.allSettled(hooks.map(async (hook) => hook()));
   }
+}
+
+function closedError(what: string): QuipuError<'CLOSED'> {
+  return new QuipuError('CLOSED', `${what}: the store is closed`, { what });
 }

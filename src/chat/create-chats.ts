@@ -40,8 +40,7 @@ export function createChats(
     if (known !== undefined) return known;
     const view = new ChatView(engine, id, home.upcasters);
     const writer = new ChatWriter(home, view);
-    const assertOpen = (what: string): void => lifetime.assertOpen(what);
-    const handle: ChatHandle = { home, view, writer, assertOpen };
+    const handle: ChatHandle = { home, view, writer };
     handles.set(id, handle);
     return handle;
   }
@@ -56,68 +55,40 @@ export function createChats(
     handles.delete(id);
   }
 
-  return {
-    async create(given = {}) {
-      lifetime.assertOpen('chats.create');
-      return createChat(home, given);
-    },
+  const verbs: Omit<Chats, 'upcasting'> = {
+    create: async (given = {}) => createChat(home, given),
 
     async open(id) {
-      lifetime.assertOpen('chats.open');
       const handle = handleOf(checkId(id, 'id'));
       await handle.view.assertExists();
       return toChat(handle);
     },
 
-    async list(query = {}) {
-      lifetime.assertOpen('chats.list');
-      return listChats(engine, query);
-    },
+    list: async (query = {}) => listChats(engine, query),
 
-    async remove(id) {
-      lifetime.assertOpen('chats.remove');
-      await remove(checkId(id, 'id'));
-    },
+    remove: async (id) => remove(checkId(id, 'id')),
 
-    async import(document, given = {}) {
-      lifetime.assertOpen('chats.import');
-      return importChat(home, document, given.id);
-    },
+    import: async (document, given = {}) => importChat(home, document, given.id),
 
     async retain(policy, { dryRun = false } = {}) {
-      lifetime.assertOpen('chats.retain');
       const archive = async (id: string): Promise<void> => {
         await toChat(handleOf(id)).archive();
       };
       return retainChats(home, { policy, dryRun, archive, remove });
     },
 
-    ...typeVerbs(home),
-
+    registerType: async (type, { about } = {}) => registerType(home, type, about),
+    forgetType: async (type) => forgetType(engine, type),
+    types: async () => readTypes(engine),
+  };
+  return {
+    ...lifetime.guard('chats', verbs),
     upcasting: (more) => createChats(parts, more),
   };
 }
 
-function typeVerbs(home: ChatsHome): Pick<Chats, 'registerType' | 'forgetType' | 'types'> {
-  const { engine, lifetime } = home;
-  return {
-    async registerType(type, { about } = {}) {
-      lifetime.assertOpen('chats.registerType');
-      return registerType(home, type, about);
-    },
-    async forgetType(type) {
-      lifetime.assertOpen('chats.forgetType');
-      await forgetType(engine, type);
-    },
-    async types() {
-      lifetime.assertOpen('chats.types');
-      return readTypes(engine);
-    },
-  };
-}
-
 function toChat(handle: ChatHandle): Chat {
-  return {
+  return handle.home.lifetime.guard('chat', {
     id: handle.view.id,
     ...eventVerbs(handle),
     ...messageVerbs(handle),
@@ -130,7 +101,7 @@ function toChat(handle: ChatHandle): Chat {
     ...redactVerbs(handle),
     ...exportVerb(handle),
     ...archiveVerbs(handle),
-  };
+  });
 }
 
 async function createChat({ engine, clock }: ChatsHome, given: NewChat): Promise<ChatInfo> {

@@ -20,12 +20,11 @@ interface PutOptions {
 
 /** Erasing is maintenance of the whole store, and another module adds it. */
 export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'erase' | 'path'> {
-  return {
+  return lifetime.guard('blobs', {
     async put(
       source: Uint8Array | AsyncIterable<Uint8Array>,
       options: PutOptions = {},
     ): Promise<BlobInfo> {
-      lifetime.assertOpen('blobs.put');
       const sha256 = options.sha256 ?? false;
       if (source instanceof Uint8Array && source.length <= COMMIT_BYTES_MAX) {
         // The caller keeps its array and may write to it before the commit reaches the disk.
@@ -36,25 +35,21 @@ export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'er
     },
 
     async get(ref) {
-      lifetime.assertOpen('blobs.get');
       const hash = await findHash(engine, ref);
       return hash && engine.getBlob(hash);
     },
 
     async has(ref) {
-      lifetime.assertOpen('blobs.has');
       const hash = await findHash(engine, ref);
       return hash !== undefined && engine.hasBlob(hash);
     },
 
     async stat(ref) {
-      lifetime.assertOpen('blobs.stat');
       const hash = await findHash(engine, ref);
       return hash && engine.statBlob(hash);
     },
 
     async list(options = {}) {
-      lifetime.assertOpen('blobs.list');
       const { prefix = '', limit = LIST_DEFAULT, cursor } = options;
       checkWhole(limit, 'limit', 1, LIST_MAX);
       if (!/^[0-9a-f]{0,64}$/.test(prefix)) {
@@ -70,12 +65,11 @@ export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'er
     },
 
     stream(ref, range = {}) {
-      lifetime.assertOpen('blobs.stream');
       parseBlobRef(ref);
       checkRange(range);
       return toStream(readPieces(engine, ref, range));
     },
-  };
+  });
 }
 
 async function putBytes(engine: Engine, bytes: Uint8Array, sha256: boolean): Promise<BlobInfo> {

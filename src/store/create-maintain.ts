@@ -13,24 +13,20 @@ import type { StoreElsewhere } from './store.ts';
 /** Work that takes a module of its own loads the module when it is asked for: most processes never do. */
 export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Maintain {
   const { engine, lifetime, clock, folder, queues, away } = home;
-  return {
+  return lifetime.guard('maintain', {
     async stats() {
-      lifetime.assertOpen('maintain.stats');
       return withRatios(await engine.stats());
     },
 
     async checkpoint() {
-      lifetime.assertOpen('maintain.checkpoint');
       await engine.checkpoint();
     },
 
     async reindex(progress) {
-      lifetime.assertOpen('maintain.reindex');
       await engine.reindex(progress);
     },
 
     async gc(options = {}) {
-      lifetime.assertOpen('maintain.gc');
       checkAmounts(options, ['graceMs']);
       if (options.dryRun !== true) {
         const { removeExpiredStreams } = await import('../stream/find-stream.ts');
@@ -46,7 +42,6 @@ export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Mai
     },
 
     async verify(options = {}) {
-      lifetime.assertOpen('maintain.verify');
       const { verifyStore } = await import('../maintain/verify-store.ts');
       const report = await verifyStore(engine, options);
       const lost = options.repair === true ? await repairQueuesAt(queuesFolder(home)) : [];
@@ -65,13 +60,11 @@ export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Mai
     },
 
     async backup(to, progress) {
-      lifetime.assertOpen('maintain.backup');
       if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
       return backUp(home, to, progress);
     },
 
     async retain(policy, options = {}) {
-      lifetime.assertOpen('maintain.retain');
       checkAmounts(policy, ['maxAgeMs', 'maxBytes', 'keep']);
       if (policy.maxAgeMs === undefined && policy.maxBytes === undefined) {
         throw invalid('policy', 'needs maxAgeMs or maxBytes; without them nothing would ever go');
@@ -81,7 +74,7 @@ export function createMaintain(home: StoreHome, elsewhere?: StoreElsewhere): Mai
       const { retainContexts } = await import('../maintain/retain-contexts.ts');
       return jsonable(await retainContexts(engine, policy, { nowMs: clock(), dryRun }));
     },
-  };
+  });
 }
 
 /** Returns the problems that could not be repaired. */

@@ -63,36 +63,35 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     return closing;
   }
 
+  const storeVerbs: Pick<Store, 'search' | 'watch'> = {
+    async search(query, given) {
+      if (search === undefined) throw searchIsOff();
+      return search.search(query, given);
+    },
+    watch: (filter = {}, options = {}) => watchStore(engine, lifetime, checkWatch(filter, options)),
+  };
+
   const store: Store = {
     contexts: {
       ...createContexts(engine, { ...contextsOptions, ...readPage, lifetime }),
-      erase: erase.turn,
+      ...lifetime.guard('contexts', { erase: erase.turn }),
     },
     workflows: workflowsOf(home, sessions),
     queues: queuesOf(home),
     sessions,
     blobs: {
       ...createBlobs(engine, lifetime),
-      async path(ref) {
-        lifetime.assertOpen('blobs.path');
-        return blobPath(engine, folder, ref);
-      },
-      erase: erase.blob,
+      ...lifetime.guard('blobs', {
+        path: async (ref: string) => blobPath(engine, folder, ref),
+        erase: erase.blob,
+      }),
     },
     chats: chatsOf(home, erase.blob),
     maintain: {
       ...createMaintain(home, elsewhere),
       ...(elsewhere && { gc: elsewhere.gc }),
     },
-    async search(query, given) {
-      lifetime.assertOpen('store.search');
-      if (search === undefined) throw searchIsOff();
-      return search.search(query, given);
-    },
-    watch(filter = {}, options = {}) {
-      lifetime.assertOpen('store.watch');
-      return watchStore(engine, lifetime, checkWatch(filter, options));
-    },
+    ...lifetime.guard('store', storeVerbs),
     typed: (schemas, options) => ({
       ...store,
       contexts: typedContexts(store.contexts, schemas, options),

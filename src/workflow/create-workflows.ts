@@ -33,11 +33,11 @@ export function createWorkflows(engine: Engine, options: WorkflowsOptions = {}):
     changes: new OneAtATime<Hash>(),
     rounds: new LruCache<Hash, number>(ROUNDS_KNOWN_MAX, () => 1),
   };
-  return {
-    bundles: bundleVerbs(home),
+  return home.lifetime.guard('workflows', {
+    bundles: home.lifetime.guard('workflows.bundles', bundleVerbs(home)),
     ...stepVerbs(home),
     ...threadVerbs(home),
     ...readVerbs(home),
     ...runVerbs(home),
-  };
+  });
 }

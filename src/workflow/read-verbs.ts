@@ -22,10 +22,9 @@ type ReadVerbs = Pick<
 >;
 
 export function readVerbs(home: WorkflowsHome): ReadVerbs {
-  const { engine, lifetime } = home;
+  const { engine } = home;
   return {
     async get(id, { details = false } = {}) {
-      lifetime.assertOpen('workflows.get');
       checkBoolean(details, 'details');
       return orNothing(async () => {
         const thread = await readThread(engine, toThreadId(id));
@@ -34,7 +33,6 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
     },
 
     async list(options = {}) {
-      lifetime.assertOpen('workflows.list');
       const { details = false, ...query } = options;
       checkBoolean(details, 'details');
       const page = await listThreads(engine, query);
@@ -43,7 +41,6 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
     },
 
     async steps(id, options = {}) {
-      lifetime.assertOpen('workflows.steps');
       const { limit = STEPS_DEFAULT, before, content = true, maxBytes = Infinity } = options;
       const most = checkWhole(limit, 'limit', 1, STEPS_MAX);
       const { head, start } = await readThread(engine, toThreadId(id));
@@ -57,28 +54,23 @@ export function readVerbs(home: WorkflowsHome): ReadVerbs {
     },
 
     async context(id, { maxBytes = Infinity } = {}) {
-      lifetime.assertOpen('workflows.context');
       return assembleContext(engine, toThreadId(id), maxBytes);
     },
 
     async info(id, options = {}) {
-      lifetime.assertOpen('workflows.info');
       return readInfo(engine, await readThread(engine, toThreadId(id)), options);
     },
 
     live(id, options = {}) {
-      lifetime.assertOpen('workflows.live');
       const { after } = options;
       return liveSteps(home, { id: toThreadId(id), after, signal: checkSignal(options.signal) });
     },
 
     watchIndex(bundle, options = {}) {
-      lifetime.assertOpen('workflows.watchIndex');
       return watchIndex(home, toHash(bundle, 'bundle'), checkSignal(options.signal));
     },
 
     async findReachableHashes(roots) {
-      lifetime.assertOpen('workflows.findReachableHashes');
       return findReachableHashes(
         engine,
         [...roots].map((root) => toHash(root, 'root')),

@@ -27,7 +27,6 @@ export const EXPORT_VERSION = 1;
 export function exportVerb(handle: ChatHandle): Pick<Chat, 'export'> {
   return {
     export(options = {}) {
-      handle.assertOpen('chat.export');
       const { format = 'markdown', branch = MAIN_BRANCH } = options;
       checkBranch(branch);
       if (format === 'markdown') return toMarkdown(handle, branch);

@@ -192,6 +192,4 @@ export interface ChatHandle {
   readonly home: ChatsHome;
   readonly view: ChatView;
   readonly writer: ChatWriter;
-  /** `what` names the call, for the message. */
-  readonly assertOpen: (what: string) => void;
 }

@@ -18,10 +18,9 @@ import { mustFind, only } from './check-message.ts';
 
 type ChangeVerbs = Pick<Chat, 'edit' | 'fork' | 'update'>;
 
-export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): ChangeVerbs {
+export function changeVerbs({ home, view, writer }: ChatHandle): ChangeVerbs {
   return {
     async edit(message, content) {
-      assertOpen('chat.edit');
       const message_id = checkId(message, 'message');
       if (typeof content !== 'string')
         throw invalid('content', `must be a string, got ${kindOf(content)}`);
@@ -36,7 +35,6 @@ export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): Cha
     },
 
     async fork(message, options = {}) {
-      assertOpen('chat.fork');
       const parent_message_id = checkId(message, 'message');
       const { branch = newId(home.clock()), before = false } = options;
       checkBoolean(before, 'before');
@@ -51,7 +49,6 @@ export function changeVerbs({ home, view, writer, assertOpen }: ChatHandle): Cha
     },
 
     async update({ title, pinned }) {
-      assertOpen('chat.update');
       if (title !== undefined) checkLine(title, 'title', TITLE_CHARS_MAX);
       if (pinned !== undefined) checkBoolean(pinned, 'pinned');
       return view.run(async ({ stored, events, bytes }) => {
@@ -80,11 +77,10 @@ const PIECE_BYTES = 1_048_576;
 const ANY_TYPE = 'application/octet-stream';
 
 /** Bytes of any length go to a blob; the chat has its name, hash and size. */
-export function attachVerb({ home, view, writer, assertOpen }: ChatHandle): Pick<Chat, 'attach'> {
+export function attachVerb({ home, view, writer }: ChatHandle): Pick<Chat, 'attach'> {
   const { engine, clock } = home;
   return {
     async attach(source, options) {
-      assertOpen('chat.attach');
       const { message, artifact = false, call } = options;
       if (checkLine(options.name, 'name', NAME_CHARS_MAX) === '') throw invalid('name', 'is empty');
       const mediaType = options.mediaType ?? lookup(options.name) ?? ANY_TYPE;

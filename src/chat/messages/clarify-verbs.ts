@@ -26,10 +26,9 @@ import { loadBatch } from './find-batches.ts';
 
 type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss' | 'clarifications'>;
 
-export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): ClarifyVerbs {
+export function clarifyVerbs({ home, view, writer }: ChatHandle): ClarifyVerbs {
   return {
     async ask(questions, options = {}) {
-      assertOpen('chat.ask');
       const { id = newId(home.clock()), title } = options;
       const batch_id = checkId(id, 'batch');
       if (title !== undefined) checkLine(title, 'title', TITLE_CHARS_MAX);
@@ -55,7 +54,6 @@ export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): Cl
     },
 
     async answer(batch, answers) {
-      assertOpen('chat.answer');
       const payload = { batch_id: checkId(batch, 'batch'), answers };
       assertFits('clarification_answer_submitted', payload);
       const [event] = await writer.decide((view) => {
@@ -67,7 +65,6 @@ export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): Cl
     },
 
     async dismiss(batch, reason) {
-      assertOpen('chat.dismiss');
       const said =
         reason === undefined ? {} : { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX) };
       const payload = { batch_id: checkId(batch, 'batch'), ...said };
@@ -79,7 +76,6 @@ export function clarifyVerbs({ home, view, writer, assertOpen }: ChatHandle): Cl
     },
 
     async clarifications(query = {}) {
-      assertOpen('chat.clarifications');
       const { before = Infinity, limit = PAGE_MESSAGES_DEFAULT } = query;
       if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);
       checkWhole(limit, 'limit', 1, PAGE_MESSAGES_MAX);

@@ -27,16 +27,14 @@ type EventVerbs = Pick<Chat, 'status' | 'events' | 'follow' | 'project' | 'probl
 
 const PAGE_EVENTS = 1000;
 
-export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
+export function eventVerbs({ view, home }: ChatHandle): EventVerbs {
   const { engine } = home;
   return {
     async status() {
-      assertOpen('chat.status');
       return view.run(toStatus);
     },
 
     async events({ after = 0, limit = PAGE_EVENTS } = {}) {
-      assertOpen('chat.events');
       checkWhole(after, 'after', 0, Number.MAX_SAFE_INTEGER);
       checkWhole(limit, 'limit', 0, PAGE_EVENTS_MAX);
       return view.run(async () => {
@@ -57,7 +55,6 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
     },
 
     follow(options = {}) {
-      assertOpen('chat.follow');
       const { after = 0, signal, maxPayload = Number.MAX_SAFE_INTEGER } = options;
       checkWhole(after, 'after', 0, Number.MAX_SAFE_INTEGER);
       checkWhole(maxPayload, 'maxPayload', 0, Number.MAX_SAFE_INTEGER);
@@ -65,7 +62,6 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
     },
 
     async project<S>(projection: Projection<S>, from?: Snapshot): Promise<Projected<S>> {
-      assertOpen('chat.project');
       const known = from && fromSnapshot(projection, from);
       let state = known ?? projection.initial();
       let seq = known === undefined ? 0 : (from?.seq ?? 0);
@@ -81,7 +77,6 @@ export function eventVerbs({ view, home, assertOpen }: ChatHandle): EventVerbs {
     },
 
     async problems() {
-      assertOpen('chat.problems');
       const unreadable = await findUnreadable(view);
       return view.run(async () => {
         const lonely = (await lonelyTouches(view)).map(toProblem);

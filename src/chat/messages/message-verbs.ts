@@ -19,17 +19,15 @@ import { findPart, visibleIn, walkBack, loadMessage } from './find-messages.ts';
 type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
 
 export function messageVerbs(handle: ChatHandle): MessageVerbs {
-  const { view, home, assertOpen } = handle;
+  const { view, home } = handle;
   const { engine } = home;
   return {
     async message(id) {
-      assertOpen('chat.message');
       const part = await view.run(() => findPart(view, checkId(id, 'message')));
       return part && loadMessage(engine, part);
     },
 
     async messages(query = {}) {
-      assertOpen('chat.messages');
       const { branch = MAIN_BRANCH, limit = PAGE_MESSAGES_DEFAULT } = query;
       const { before = Infinity, maxContent = Infinity } = query;
       checkWhole(limit, 'limit', 0, PAGE_MESSAGES_MAX);
@@ -54,7 +52,6 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
     },
 
     async search(text, options = {}) {
-      assertOpen('chat.search');
       const { branch = '*', limit = PAGE_MESSAGES_DEFAULT } = options;
       const { before = Infinity, maxContent = Infinity } = options;
       if (typeof text !== 'string' || text === '') throw invalid('text', 'must not be empty');

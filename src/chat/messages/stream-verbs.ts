@@ -20,17 +20,15 @@ import { findPart, loadMessage } from './find-messages.ts';
 type StreamVerbs = Pick<Chat, 'stream' | 'resume' | 'complete'>;
 
 export function streamVerbs(handle: ChatHandle): StreamVerbs {
-  const { home, view, writer, assertOpen } = handle;
+  const { home, view, writer } = handle;
   return {
     async stream(message) {
-      assertOpen('chat.stream');
       const payload = toPayload(message, home.clock());
       await view.run((now) => assertCanBegin(now, payload, message));
       return openStream(handle, { payload, deltas: 0, text: '' });
     },
 
     async resume(message) {
-      assertOpen('chat.resume');
       const id = checkId(message, 'message');
       const part = await view.run(async (now) => {
         assertWritable(now);
@@ -42,7 +40,6 @@ export function streamVerbs(handle: ChatHandle): StreamVerbs {
     },
 
     async complete(message, content, more = {}) {
-      assertOpen('chat.complete');
       const id = checkId(message, 'message');
       const completion = ofCompletion(more);
       const [event] = await writer.decide(async (now) => {
@@ -98,7 +95,7 @@ interface StreamStart {
   readonly text: string;
 }
 
-function openStream({ home, writer, assertOpen }: ChatHandle, start: StreamStart): MessageStream {
+function openStream({ home, writer }: ChatHandle, start: StreamStart): MessageStream {
   const { payload } = start;
   const { message_id } = payload;
   const pieces: string[] = [start.text];
@@ -122,7 +119,7 @@ function openStream({ home, writer, assertOpen }: ChatHandle, start: StreamStart
   const stopWaiting = home.lifetime.onClose(() => writes.flush());
 
   function assertStreaming(what: string): void {
-    assertOpen(what);
+    home.lifetime.assertOpen(what);
     if (isDone) throw new QuipuError('CLOSED', `${what}: the message is complete`, { what });
   }
 

@@ -10,7 +10,7 @@ import { mustFind, only } from './check-message.ts';
 type ToolVerbs = Pick<Chat, 'callTool' | 'returnTool'>;
 
 /** Calls of tools are events beside the messages. A model gives their ids, so these may have any form. */
-export function toolVerbs({ home, writer, assertOpen }: ChatHandle): ToolVerbs {
+export function toolVerbs({ home, writer }: ChatHandle): ToolVerbs {
   async function note(type: string, payload: JsonObject, message?: string): Promise<ChatEvent> {
     const message_id = message === undefined ? undefined : checkId(message, 'message');
     const [event] = await writer.decide(async (view) => {
@@ -23,7 +23,6 @@ export function toolVerbs({ home, writer, assertOpen }: ChatHandle): ToolVerbs {
 
   return {
     async callTool(call) {
-      assertOpen('chat.callTool');
       const { name, message, id = newId(home.clock()) } = call;
       const call_id = checkCall(id);
       if (checkLine(name, 'name', NAME_CHARS_MAX) === '') throw invalid('name', 'is empty');
@@ -34,7 +33,6 @@ export function toolVerbs({ home, writer, assertOpen }: ChatHandle): ToolVerbs {
     },
 
     async returnTool(call, returned) {
-      assertOpen('chat.returnTool');
       const call_id = checkCall(call);
       if (!isObject(returned) || 'result' in returned === 'error' in returned) {
         throw invalid('result', 'must be an object with a "result", or with an "error"');

@@ -10,11 +10,10 @@ import { loadMessage } from './find-messages.ts';
 type WriteVerbs = Pick<Chat, 'append' | 'add'>;
 
 export function writeVerbs(handle: ChatHandle): WriteVerbs {
-  const { home, writer, assertOpen } = handle;
+  const { home, writer } = handle;
 
   return {
     async append(events, options = {}) {
-      assertOpen('chat.append');
       const list = Array.isArray(events) ? (events as readonly NewEvent[]) : [events as NewEvent];
       if (list.length === 0) throw invalid('events', 'is empty');
       const { expectedSeq } = options;
@@ -26,7 +25,6 @@ export function writeVerbs(handle: ChatHandle): WriteVerbs {
     },
 
     async add(message, options = {}) {
-      assertOpen('chat.add');
       const payload = toPayload(message, home.clock());
       const { content } = message;
       if (typeof content !== 'string')

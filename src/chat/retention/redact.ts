@@ -43,7 +43,7 @@ interface Wish {
 }
 
 export function redactVerbs(handle: ChatHandle): Pick<Chat, 'redact' | 'redactBatch'> {
-  const { view, assertOpen } = handle;
+  const { view } = handle;
 
   async function redact(subject: Subject, options: RedactOptions): Promise<RedactReport> {
     const { erase = false, everywhere = false } = options;
@@ -63,11 +63,9 @@ export function redactVerbs(handle: ChatHandle): Pick<Chat, 'redact' | 'redactBa
 
   return {
     async redact(message, options) {
-      assertOpen('chat.redact');
       return redact({ kind: 'message', id: checkId(message, 'message') }, options);
     },
     async redactBatch(batch, options) {
-      assertOpen('chat.redactBatch');
       return redact({ kind: 'clarification', id: checkId(batch, 'batch') }, options);
     },
   };

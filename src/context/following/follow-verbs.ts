@@ -26,7 +26,6 @@ export function followVerbs(parts: ContextsParts): FollowVerbs {
       id: ContextIdLike,
       options: FollowOptions & { readonly moves?: boolean } = {},
     ): AsyncIterable<Turn> {
-      lifetime.assertOpen('contexts.follow');
       const items = followContext(parts, {
         context: toContextId(id),
         after: checkAfter(options.after),
@@ -41,7 +40,6 @@ export function followVerbs(parts: ContextsParts): FollowVerbs {
     },
 
     followOpen(turn, { after = 0, signal } = {}) {
-      lifetime.assertOpen('contexts.followOpen');
       checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
       return follower.follow({ id: toTurnId(turn), after, signal: checkSignal(signal) });
     },

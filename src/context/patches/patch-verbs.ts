@@ -13,14 +13,13 @@ import type { PatchRow } from '../../engine/rows.ts';
 
 type PatchVerbs = Pick<Contexts, 'patch' | 'tombstone' | 'patches'>;
 
-export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVerbs {
+export function patchVerbs({ engine, rules }: ContextsParts): PatchVerbs {
   async function commitPatch(turn: TurnId, plan: PatchPlan): Promise<Patch> {
     return toPatch(only((await engine.commit(planPatch(turn, plan))).patches));
   }
 
   return {
     async patch(turn, payload, options = {}) {
-      lifetime.assertOpen('contexts.patch');
       return commitPatch(toTurnId(turn), {
         tombstone: false,
         payload: encodePayload(payload, options.encoding, rules),
@@ -29,7 +28,6 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
     },
 
     async tombstone(turn, reason, options = {}) {
-      lifetime.assertOpen('contexts.tombstone');
       const text = checkBounded(reason, 'reason', REASON_BYTES_MAX);
       return commitPatch(toTurnId(turn), {
         tombstone: true,
@@ -39,7 +37,6 @@ export function patchVerbs({ engine, lifetime, rules }: ContextsParts): PatchVer
     },
 
     async patches(turn) {
-      lifetime.assertOpen('contexts.patches');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
       return (await engine.getPatches([id])).map(toPatch);
     },
@@ -79,16 +76,14 @@ export function toPatch(row: PatchRow): Patch {
 
 type FsRootVerbs = Pick<Contexts, 'attach' | 'fsRoot'>;
 
-export function fsRootVerbs({ engine, lifetime }: ContextsParts): FsRootVerbs {
+export function fsRootVerbs({ engine }: ContextsParts): FsRootVerbs {
   return {
     async attach(turn, root) {
-      lifetime.assertOpen('contexts.attach');
       const attach = { turn: toTurnId(turn), root: toHash(root, 'root') };
       await engine.commit({ fsRoots: [attach] });
     },
 
     async fsRoot(turn) {
-      lifetime.assertOpen('contexts.fsRoot');
       const { id } = await mustGetTurn(engine, toTurnId(turn));
       return (await engine.getFsRoots([id])).at(-1)?.root;
     },

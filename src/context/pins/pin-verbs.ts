@@ -11,7 +11,7 @@ import { mustGetSealed, mustGetTurn } from '../turns/read-turns.ts';
 
 type PinVerbs = Pick<Contexts, 'pin' | 'unpin' | 'pins'>;
 
-export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
+export function pinVerbs({ engine }: ContextsParts): PinVerbs {
   // Each change reads the list and writes the whole of it.
   const changes = new OneAtATime<'pins'>();
 
@@ -31,7 +31,6 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
 
   return {
     async pin(turn, options = {}) {
-      lifetime.assertOpen('contexts.pin');
       const { reason } = options;
       const said =
         reason === undefined ? {} : { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX) };
@@ -47,7 +46,6 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
     },
 
     async unpin(turn) {
-      lifetime.assertOpen('contexts.unpin');
       const id = toTurnId(turn);
       await change((pins) => {
         const left = withoutPin(pins, id);
@@ -57,7 +55,6 @@ export function pinVerbs({ engine, lifetime }: ContextsParts): PinVerbs {
     },
 
     async pins() {
-      lifetime.assertOpen('contexts.pins');
       return (await read()).pins.map((pin) => jsonable(pin));
     },
   };

@@ -47,7 +47,6 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
   return {
     // This does not call `appendAll`: each further promise is a hundredth of the time of an append among many.
     async append(id, turn, options = {}) {
-      lifetime.assertOpen('contexts.append');
       const prepared = prepareTurn(turn, rules);
       if ((turn as BatchTurn).idempotencyKey !== undefined) {
         throw invalid('idempotencyKey', 'of a single turn goes into the options');
@@ -61,7 +60,6 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
     },
 
     async appendBatch(id, turns, options = {}) {
-      lifetime.assertOpen('contexts.appendBatch');
       const prepared = prepareBatch(turns, options, rules);
       try {
         return await appendAll(toContextId(id), prepared, options);
@@ -71,7 +69,6 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
     },
 
     async open(id, turn, options = {}) {
-      lifetime.assertOpen('contexts.open');
       const context = toContextId(id);
       const { fsRoot, ...header } = checkHeader(turn);
       const encoding = streamEncoding(turn);
@@ -82,7 +79,6 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
     },
 
     async resume(turn) {
-      lifetime.assertOpen('contexts.resume');
       const row = await mustGetTurn(engine, toTurnId(turn));
       const open = await engine.getOpenTurn(row.id);
       if (open === undefined) throw invalid('turn', `${row.id} is not open; it is sealed already`);
@@ -90,7 +86,6 @@ export function appendVerbs({ engine, lifetime, rules }: ContextsParts): AppendV
     },
 
     async abort(turn, reason) {
-      lifetime.assertOpen('contexts.abort');
       return abortTurn(engine, toTurnId(turn), reason);
     },
   };

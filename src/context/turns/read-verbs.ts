@@ -13,45 +13,39 @@ import { listIds, walkChain } from './walk-chain.ts';
 
 type ReadVerbs = Pick<Contexts, 'last' | 'before' | 'range' | 'chain' | 'turn' | 'diff'>;
 
-export function readVerbs({ engine, lifetime, readPage }: ContextsParts): ReadVerbs {
+export function readVerbs({ engine, readPage }: ContextsParts): ReadVerbs {
   async function* walkTo(id: TurnId, read: CheckedRead): AsyncGenerator<Turn, void, undefined> {
     yield* walkChain(readPage, await mustGetSealed(engine, id), read, { from: 0 });
   }
 
   return {
     async last(id, n, options = {}) {
-      lifetime.assertOpen('contexts.last');
       const context = toContextId(id);
       checkCount(n, 'n', PAGE_TURNS_MAX);
       return toTurnPage(await readPage({ kind: 'last', context, n }, checkRead(options)));
     },
 
     async before(id, turn, n, options = {}) {
-      lifetime.assertOpen('contexts.before');
       const page = { context: toContextId(id), turn: toTurnId(turn), n };
       checkCount(n, 'n', PAGE_TURNS_MAX);
       return toTurnPage(await readPage({ kind: 'before', ...page }, checkRead(options)));
     },
 
     async range(id, fromDepth, toDepth, options = {}) {
-      lifetime.assertOpen('contexts.range');
       const page = { context: toContextId(id), from: fromDepth, to: toDepth };
       checkDepths(fromDepth, toDepth);
       return toTurnPage(await readPage({ kind: 'range', ...page }, checkRead(options)));
     },
 
     chain(turn, options = {}) {
-      lifetime.assertOpen('contexts.chain');
       return walkTo(toTurnId(turn), checkRead(options, STREAM_BYTES_DEFAULT));
     },
 
     async turn(turn, options = {}) {
-      lifetime.assertOpen('contexts.turn');
       return readTurn(engine, toTurnId(turn), checkRead(options));
     },
 
     async diff(a, b) {
-      lifetime.assertOpen('contexts.diff');
       const left = await mustGetSealed(engine, toTurnId(a));
       const right = await mustGetSealed(engine, toTurnId(b));
       const base = await engine.commonAncestor(left.id, right.id);

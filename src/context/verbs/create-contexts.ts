@@ -40,7 +40,7 @@ export function createContexts(engine: Engine, options: ContextsOptions = {}): C
     rules: { maxPayloadBytes },
     readPage: options.readPage ?? ((request, read) => readPage(engine, request, read)),
   };
-  return {
+  return parts.lifetime.guard('contexts', {
     ...contextVerbs(parts),
     ...nameVerbs(parts),
     ...appendVerbs(parts),
@@ -49,7 +49,7 @@ export function createContexts(engine: Engine, options: ContextsOptions = {}): C
     ...pinVerbs(parts),
     ...readVerbs(parts),
     ...followVerbs(parts),
-  };
+  });
 }
 
 type ContextVerbs = Pick<
@@ -57,30 +57,26 @@ type ContextVerbs = Pick<
   'create' | 'fork' | 'get' | 'moveHead' | 'list' | 'update' | 'remove'
 >;
 
-function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
+function contextVerbs({ engine }: ContextsParts): ContextVerbs {
   // An update reads the details and writes all of them. Two updates at once would lose the fields of one.
   const updates = new OneAtATime<ContextId>();
 
   return {
     async create(options = {}) {
-      lifetime.assertOpen('contexts.create');
       const base = options.base === undefined ? {} : { base: toTurnId(options.base) };
       return changeContext(engine, { do: 'create', ...base, ...forkDetails(options) });
     },
 
     async fork(turn, options = {}) {
-      lifetime.assertOpen('contexts.fork');
       return changeContext(engine, { do: 'create', base: toTurnId(turn), ...forkDetails(options) });
     },
 
     async get(id) {
-      lifetime.assertOpen('contexts.get');
       const row = await engine.getContext(toContextId(id));
       return row && toContext(row);
     },
 
     async moveHead(id, head, options = {}) {
-      lifetime.assertOpen('contexts.moveHead');
       const { expectedHead } = options;
       const expected =
         expectedHead === undefined ? {} : { expectedHead: toTurnId(expectedHead, true) };
@@ -90,7 +86,6 @@ function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
     },
 
     async list(options = {}) {
-      lifetime.assertOpen('contexts.list');
       const { rows, cursor, total } = await engine.listContexts(checkList(options));
       const items = rows.map(toContext);
       return {
@@ -101,7 +96,6 @@ function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
     },
 
     async update(id, given) {
-      lifetime.assertOpen('contexts.update');
       const context = toContextId(id);
       mergeDetails({}, given);
       return updates.run(context, async () => {
@@ -116,7 +110,6 @@ function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
     },
 
     async remove(id) {
-      lifetime.assertOpen('contexts.remove');
       await engine.commit({ contexts: [{ do: 'remove', context: toContextId(id) }] });
     },
   };
@@ -125,10 +118,9 @@ function contextVerbs({ engine, lifetime }: ContextsParts): ContextVerbs {
 type NameVerbs = Pick<Contexts, 'getOrCreate' | 'byName' | 'rename'>;
 
 /** The engine decides who has a name: whoever asks it at the same time gets the same context. */
-function nameVerbs({ engine, lifetime }: ContextsParts): NameVerbs {
+function nameVerbs({ engine }: ContextsParts): NameVerbs {
   return {
     async getOrCreate(name, defaults = {}) {
-      lifetime.assertOpen('contexts.getOrCreate');
       const { base, ...details } = defaults;
       const meta = checkDetails({ ...details, name: checkContextName(name) });
       const from = base === undefined ? {} : { base: toTurnId(base) };
@@ -136,13 +128,11 @@ function nameVerbs({ engine, lifetime }: ContextsParts): NameVerbs {
     },
 
     async byName(name) {
-      lifetime.assertOpen('contexts.byName');
       const row = await engine.findContext(checkContextName(name));
       return row && toContext(row);
     },
 
     async rename(id, name) {
-      lifetime.assertOpen('contexts.rename');
       const given = name === null ? {} : { name: checkContextName(name) };
       return changeContext(engine, { do: 'rename', context: toContextId(id), ...given });
     },

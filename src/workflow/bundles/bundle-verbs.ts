@@ -20,10 +20,9 @@ import {
 
 const FILE_BYTES_MAX = 4096;
 
-export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome): Bundles {
+export function bundleVerbs({ engine, clock, quickMs }: WorkflowsHome): Bundles {
   return {
     async add(source, options = {}) {
-      lifetime.assertOpen('workflows.bundles.add');
       const bytes = checkSource(source);
       const { BundleHost } = await import('./bundle-host.ts');
       await using host = await BundleHost.load(bytes, { quickMs, ...checkFile(options.file) });
@@ -44,12 +43,10 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome)
     },
 
     async list() {
-      lifetime.assertOpen('workflows.bundles.list');
       return [...(await readRegistry(engine)).registry.values()].map(toBundle);
     },
 
     async get(name) {
-      lifetime.assertOpen('workflows.bundles.get');
       const registered = (await readRegistry(engine)).registry.get(checkName(name));
       return registered && toBundle(registered);
     },
@@ -66,12 +63,10 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome)
     },
 
     async history(name) {
-      lifetime.assertOpen('workflows.bundles.history');
       return (await mustGetBundle(engine, checkName(name))).versions;
     },
 
     async rollback(name, hash) {
-      lifetime.assertOpen('workflows.bundles.rollback');
       checkName(name);
       const registry = await changeRegistry(engine, (before) => {
         const registered = mustFind(before, name);
@@ -83,7 +78,6 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome)
     },
 
     async remove(name) {
-      lifetime.assertOpen('workflows.bundles.remove');
       checkName(name);
       await changeRegistry(engine, (before) => {
         mustFind(before, name);
@@ -93,7 +87,6 @@ export function bundleVerbs({ engine, lifetime, clock, quickMs }: WorkflowsHome)
   };
 
   async function sourceOf(name: string): Promise<Uint8Array> {
-    lifetime.assertOpen('workflows.bundles.source');
     return readBundleSource(engine, (await mustGetBundle(engine, checkName(name))).hash);
   }
 }

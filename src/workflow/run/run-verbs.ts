@@ -13,10 +13,9 @@ import type { ThreadOptions, Workflows } from '../threads/workflows.ts';
 
 /** The code that runs bundles is loaded when something is run. */
 export function runVerbs(home: WorkflowsHome): Pick<Workflows, 'run' | 'resume'> {
-  const { engine, lifetime, clock, quickMs } = home;
+  const { engine, clock, quickMs } = home;
   return {
     async run(workflow, options) {
-      lifetime.assertOpen('workflows.run');
       const name = checkName(workflow);
       const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
       checkRunning(options);
@@ -33,7 +32,6 @@ export function runVerbs(home: WorkflowsHome): Pick<Workflows, 'run' | 'resume'>
     },
 
     async resume(id, options = {}) {
-      lifetime.assertOpen('workflows.resume');
       const thread = toThreadId(id);
       checkRunning(options);
       const { state, head } = await readThread(engine, thread);

@@ -33,10 +33,9 @@ type StepVerbs = Pick<Workflows, 'start' | 'step' | 'end' | 'compact' | 'kill'>;
 const KILLED = 130;
 
 export function stepVerbs(home: WorkflowsHome): StepVerbs {
-  const { engine, lifetime, clock } = home;
+  const { engine, clock } = home;
 
   async function end(id: string, options: EndThread = {}): ReturnType<Workflows['end']> {
-    lifetime.assertOpen('workflows.end');
     const returnCode = checkWhole(options.returnCode ?? 0, 'returnCode', 0, 255);
     const summary = checkText(options.summary ?? '', 'summary', SUMMARY_BYTES_MAX);
     const meta = { ...checkMeta(options.meta), returnCode, summary };
@@ -47,14 +46,12 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
 
   return {
     async start(options) {
-      lifetime.assertOpen('workflows.start');
       const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
       const payload = await startPayload(engine, options);
       return startThread(home, { id: newThreadId(clock()), payload, prompt });
     },
 
     async step(id, step) {
-      lifetime.assertOpen('workflows.step');
       const thread = toThreadId(id);
       const role = checkRole(step.role);
       const content = checkText(step.content, 'content', NODE_BYTES_MAX);
@@ -80,7 +77,6 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
     end,
 
     async compact(id, summarise) {
-      lifetime.assertOpen('workflows.compact');
       const thread = toThreadId(id);
       const { text, head } = await summariseThread(home, thread, summarise);
       const summary = encodeText(checkBounded(text, 'summary', SUMMARY_BYTES_MAX));
@@ -94,7 +90,6 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
     },
 
     async kill(id, reason = 'killed') {
-      lifetime.assertOpen('workflows.kill');
       return end(id, { returnCode: KILLED, summary: reason });
     },
   };

@@ -19,10 +19,9 @@ import { setPaused } from './write-steps.ts';
 type ThreadVerbs = Pick<Workflows, 'fork' | 'remove' | 'pause'>;
 
 export function threadVerbs(home: WorkflowsHome): ThreadVerbs {
-  const { engine, lifetime, clock } = home;
+  const { engine, clock } = home;
   return {
     async fork(id, options = {}) {
-      lifetime.assertOpen('workflows.fork');
       const from = toThreadId(id);
       const found = await findThread(engine, from);
       const { head, start, compact } = await forkPoint(engine, from, found, options.at);
@@ -36,13 +35,11 @@ export function threadVerbs(home: WorkflowsHome): ThreadVerbs {
     },
 
     async remove(id) {
-      lifetime.assertOpen('workflows.remove');
       const thread = toThreadId(id);
       await changeThread(home, thread, (found) => planRemoval(engine, thread, found));
     },
 
     async pause(id) {
-      lifetime.assertOpen('workflows.pause');
       const thread = toThreadId(id);
       await setPaused(home, thread, true);
       return readThread(engine, thread);
