@@ -60,12 +60,14 @@ export function parseAs(text: string): 'latest' | 'original' | number {
   throw new InvalidArgumentError('Expected latest, original or the number of a patch.');
 }
 
+const AGO = /^[0-9.]+[a-z]+$/;
+
 /** Parses a time: a date, with a time of day or without, or how long ago it was. Returns milliseconds since 1970. */
 export function parseTime(text: string): number {
   if (/^\d{4}-\d{2}-\d{2}(?:[T ][0-9:.]{5,12}(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(text)) {
     const time = Date.parse(text.replace(' ', 'T'));
     if (!Number.isNaN(time)) return time;
-  } else if (/^[0-9.]+[a-z]+$/.test(text)) return Date.now() - parseDuration(text);
+  } else if (AGO.test(text)) return Date.now() - parseDuration(text);
   throw new InvalidArgumentError(
     'Expected a date such as 2026-11-18 or 2026-11-18T09:30Z, or a time ago such as 7d.',
   );
@@ -109,11 +111,12 @@ export function parseDuration(text: string): number {
 
 /** Parses a day or time, or a time before now such as `30d`. The result gives Unix milliseconds when told what now is. */
 export function parseSince(text: string): (now: number) => number {
-  const isDay = /^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+Z?)?$/.test(text);
-  const at = isDay ? Date.parse(text) : NaN;
-  if (!Number.isNaN(at)) return () => at;
-  const agoMs = parseDuration(text);
-  return (now) => now - agoMs;
+  if (AGO.test(text)) {
+    const agoMs = parseDuration(text);
+    return (now) => now - agoMs;
+  }
+  const at = parseTime(text);
+  return () => at;
 }
 
 /** Parses a size such as `2GB` (decimal) or `512MiB` (binary), in bytes. */

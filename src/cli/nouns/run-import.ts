@@ -8,7 +8,7 @@ import { followHistory } from '../../import/follow-history.ts';
 import { importHistory } from '../../import/import-history.ts';
 import type { ImportReport } from '../../import/keep/import-report.ts';
 import { SOURCES } from '../../import/sources/all-sources.ts';
-import type { Source } from '../../import/source/source.ts';
+import type { Machine, Source } from '../../import/source/source.ts';
 import type { Store } from '../../store/store.ts';
 import { withProgress } from '../kit/command.ts';
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
@@ -31,12 +31,18 @@ export async function runImport(
 ): Promise<void> {
   const { shell } = io;
   const histories = await findAll(io, path, given.from);
-  if (histories.length === 0) throw nothingFound(path, given.from);
+  if (histories.length === 0) throw nothingFound(shell, path, given.from);
   const asks = shell.isTerminal && !io.json && given.from === undefined && given.yes !== true;
   if (!io.json) shell.err(toHistoryTable(histories));
   if (asks && given.dryRun !== true && !(await agrees(shell, io.place))) return;
   await withStore(io, given.dryRun === true, async (store) => {
-    for (const history of histories) await importOne(io, store, history, given);
+    for (const history of histories) {
+      const report = await importOne(io, store, history, given);
+      if (path !== undefined && given.project === undefined && isStrange(report)) {
+        const { title } = history.source;
+        shell.err(`found no new message of ${title} there; if there are some, check --from\n`);
+      }
+    }
     if (given.follow === true && given.dryRun !== true) await followAll(io, store, histories);
   });
 }
@@ -50,19 +56,27 @@ async function findAll(
   const source = SOURCES.find(({ name }) => name === from);
   if (path !== undefined) {
     if (source === undefined)
-      throw invalid('path', 'is the history of an agent: name it with --from');
+      throw invalid('--from', `is missing; say whose history ${path} is: ${names(SOURCES)}`);
     return [await lookAt(source, resolve(shell.cwd, path))].filter(({ sessions }) => sessions > 0);
   }
   return findHistories(source === undefined ? SOURCES : [source], machine);
 }
 
-function nothingFound(path: string | undefined, from: string | undefined): Error {
-  const where = path ?? (from === undefined ? 'on this machine' : `of ${from} on this machine`);
-  return notFound(
-    'history',
-    where,
-    `found no sessions ${path === undefined ? where : `at ${where}`}`,
+function names(sources: readonly Source[]): string {
+  return sources.map(({ name }) => name).join(', ');
+}
+
+function nothingFound({ env, home }: Machine, path: string | undefined, from = '<agent>'): Error {
+  if (path !== undefined) {
+    return notFound('history', path, `found no sessions of ${from} at ${path}`);
+  }
+  const source = SOURCES.find(({ name }) => name === from);
+  const homes = (source === undefined ? SOURCES : [source]).flatMap((one) =>
+    one.homes({ env, home }),
   );
+  const looked = homes.length === 0 ? `${from} has no fixed place` : `not in ${homes.join(', ')}`;
+  const message = `found no sessions: ${looked}; name a file or folder: quipu import --from ${from} <path>`;
+  return notFound('history', from, message);
 }
 
 function toHistoryTable(histories: readonly FoundHistory[]): string {
@@ -116,7 +130,7 @@ async function importOne(
   store: Store,
   { source, place }: FoundHistory,
   given: ImportGiven,
-): Promise<void> {
+): Promise<ImportReport> {
   const { shell } = io;
   const signal = shell.catchInterrupt();
   const { project, since, dryRun = false } = given;
@@ -135,6 +149,12 @@ async function importOne(
   );
   await io.print({ ...report, dryRun }, () => toReport(source, report, dryRun));
   for (const { path, why } of report.failed) shell.err(`not read: ${path}: ${why}\n`);
+  return report;
+}
+
+/** Files were read, and no message is in them: they may be of another program. */
+function isStrange({ files, unchanged, turns, failed }: ImportReport): boolean {
+  return turns === 0 && files - unchanged > failed.length;
 }
 
 /** One line of status, for all agents. */

@@ -28,6 +28,9 @@ describe('quipu search', () => {
     expect(out).toContain('    1 user: before it\n  > 2 user: the needle');
     expect(out).toContain('  quipu context turn 2\n');
     expect(out).not.toContain('\u001b');
+    const none = { code: 0, out: '', err: 'nothing was found\n' };
+    expect(await rig.run('search', 'haystack')).toEqual(none);
+    expect((await rig.run('search', 'haystack', '--json')).err).toBe('');
     expect((await rig.run('context', 'turn', '2')).code).toBe(0);
   });
 

@@ -57,7 +57,8 @@ const search = quipuVerb({
     );
     if (io.json) await io.printJson(answer);
     else await shell.out(showAnswer(answer));
-    const { cursor, index } = answer;
+    const { cursor, index, matches } = answer;
+    if (matches === 0 && !io.json) shell.err('nothing was found\n');
     if (cursor !== undefined) io.noteMore({ cursor });
     if (!index.upToDate) {
       shell.err(`the index is behind: ${index.done ?? 0} of ${index.total ?? 0} records read\n`);

@@ -28,8 +28,8 @@ export interface History {
   /** The source that the context was imported from. */
   readonly source: Source | undefined;
   readonly session: string | undefined;
-  readonly cwd: string;
-  readonly model: string;
+  readonly cwd: string | undefined;
+  readonly model: string | undefined;
   turns(): AsyncIterable<Said>;
 }
 
@@ -46,8 +46,8 @@ export async function readHistory(
     context,
     source,
     session: textAt(meta, 'session'),
-    cwd: textAt(meta, 'cwd') ?? '/',
-    model: textAt(meta, 'model') ?? 'unknown',
+    cwd: textAt(meta, 'cwd'),
+    model: textAt(meta, 'model'),
     async *turns() {
       if (head === 0n) return;
       for await (const turn of store.contexts.chain(head)) yield await toSaid(store, turn, sources);

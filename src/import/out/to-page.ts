@@ -123,8 +123,8 @@ function factsOf({ context, source, session, cwd, model }: History): (readonly [
     ['context', String(context.id)],
     ['from', source?.title],
     ['session', session],
-    ['folder', source === undefined ? undefined : cwd],
-    ['model', source === undefined ? undefined : model],
+    ['folder', cwd],
+    ['model', model],
   ] as const;
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 }

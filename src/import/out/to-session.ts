@@ -22,6 +22,10 @@ function sessionIdOf({ context }: History): string {
   return toUuid(`session ${context.id} ${context.createdAt}`);
 }
 
+/** What an agent expects, where the history does not say it. */
+const CWD = '/';
+const MODEL = 'unknown';
+
 const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 async function* spoken(history: History): AsyncGenerator<Said> {
@@ -41,14 +45,14 @@ export async function* toClaudeCode(history: History): AsyncGenerator<object> {
   let parentUuid: string | null = null;
   for await (const said of spoken(history)) {
     const uuid = toUuid(`${sessionId} ${said.turn.id}`);
-    const { usage = NO_USAGE, model = history.model } = said.head;
+    const { usage = NO_USAGE, model = history.model ?? MODEL } = said.head;
     const content = said.blocks.flatMap(claudeBlock);
     const calls = said.blocks.some(({ is }) => is === 'call');
     yield {
       parentUuid,
       isSidechain: false,
       userType: 'external',
-      cwd: history.cwd,
+      cwd: history.cwd ?? CWD,
       sessionId,
       version: '2.1.100',
       type: said.role === 'assistant' ? 'assistant' : 'user',
@@ -105,7 +109,7 @@ function claudeBlock(block: Block): object[] {
 
 export async function* toCodex(history: History): AsyncGenerator<object> {
   const id = sessionIdOf(history);
-  const { cwd, model, context } = history;
+  const { cwd = CWD, model = MODEL, context } = history;
   const timestamp = new Date(context.createdAt).toISOString();
   const meta = { id, timestamp, cwd, originator: 'quipu', cli_version: '0.0.0', source: 'cli' };
   yield { timestamp, type: 'session_meta', payload: meta };
@@ -155,7 +159,7 @@ function codexImage({ mime, data }: Block & { is: 'image' }): object {
 
 export async function* toPi(history: History): AsyncGenerator<object> {
   const id = sessionIdOf(history);
-  const { cwd, context } = history;
+  const { cwd = CWD, context } = history;
   const timestamp = new Date(context.createdAt).toISOString();
   yield { type: 'session', version: 3, id, timestamp, cwd };
   const names = new Map<string, string>();
@@ -177,7 +181,7 @@ export async function* toPi(history: History): AsyncGenerator<object> {
 
 function piMessages(
   { role, blocks, head }: Said,
-  { model }: History,
+  { model = MODEL }: History,
   names: Map<string, string>,
 ): object[] {
   for (const block of blocks) if (block.is === 'call') names.set(block.id, block.name);

@@ -5,7 +5,8 @@ import { SHOWS } from '../show/show-records.ts';
 import { filesAt, readUsage, titleOf } from './shared.ts';
 
 // Plain formats, for histories of programs that have no source of their own: JSON Lines of messages, and the lines that
-// `quipu export --as jsonl` and `quipu context last --json` write. A file is a session.
+// `quipu export --as jsonl` and `quipu context last --json` write. A file is a session. It is
+// known by its path: files of two folders may well have one name.
 
 /** `{"role", "content" or "text", "id"?, "parentId"?, "timestamp"?, "model"?, "usage"?}`, and any other fields. */
 export const jsonl: Source = {
@@ -35,7 +36,7 @@ function createLines(name: string, title: string, read: ReadLine): Omit<Source, 
     discover: (place) =>
       filesAt(place, {
         wants: (file) => END.test(file),
-        about: (file) => ({ session: file.name.replace(END, ''), form: 'lines' }),
+        about: ({ path }) => ({ session: path.replace(END, ''), form: 'lines' }),
       }),
     isRecord: isObject,
     read: () => ({ take: (record) => takeLine(record, read) }),

@@ -1,4 +1,6 @@
+import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { invalid } from '../../base/errors.ts';
 import { countAt, isObject } from '../source/fields.ts';
 import type { SourceFile, Taken, Usage } from '../source/source.ts';
 import { statPlace, walkFolder } from '../source/walk-folder.ts';
@@ -52,13 +54,28 @@ export async function* filesAt(
   const found = await statPlace(place);
   if (found === undefined) return;
   const files: FoundFile[] = [];
-  if (!found.isFolder) files.push({ ...found, name: basename(found.path) });
-  else for await (const file of walkFolder(found.path, wants)) files.push(file);
+  if (!found.isFolder) {
+    if (await isZip(found.path)) throw invalid('place', 'is a zip archive; unpack it first');
+    files.push({ ...found, name: basename(found.path) });
+  } else for await (const file of walkFolder(found.path, wants)) files.push(file);
   if (order !== undefined) files.sort(order);
   const paths = new Set(files.map(({ path }) => path));
   for (const file of files) {
     const { path, size, modifiedMs } = file;
     const told = await about(file, paths, found.path);
     if (told !== undefined) yield { path, size, modifiedMs, ...told };
+  }
+}
+
+const ZIP = Buffer.from('PK\u0003\u0004');
+
+/** People get an export as an archive, and name that. A file that cannot be read is told of when it is imported. */
+async function isZip(path: string): Promise<boolean> {
+  const file = await open(path, 'r').catch(() => undefined);
+  try {
+    const { buffer, bytesRead } = (await file?.read(Buffer.alloc(4), 0, 4, 0)) ?? {};
+    return bytesRead === ZIP.length && buffer?.equals(ZIP) === true;
+  } finally {
+    await file?.close();
   }
 }
