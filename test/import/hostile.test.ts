@@ -41,6 +41,7 @@ describe('a file that was made to break an import', () => {
     const records = Array.from({ length: 10_500 }, (_, at) => message(`m${at}`, `gone${at}`));
     await scene.write('a.jsonl', records);
     expect(await scene.run(jsonl, { dryRun: true })).toMatchObject({
+      sessions: 1,
       turns: 10_500,
       unlinked: 10_500,
     });

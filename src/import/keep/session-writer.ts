@@ -45,6 +45,8 @@ export class SessionWriter {
   readonly #jobs = new Map<Promise<void>, number>();
   readonly #inFlight = new Map<string, Promise<void>>();
   readonly #cache = new Map<string, Session>();
+  /** Sessions that got turns. A long one is written in many pieces. */
+  readonly #grown = new Set<string>();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(
@@ -135,13 +137,14 @@ export class SessionWriter {
   }
 
   #count(sessions: readonly Session[]): void {
-    for (const { counts } of sessions) {
+    for (const { name, counts } of sessions) {
       this.#report.turns += counts.turns;
       this.#report.forks += counts.forks;
       this.#report.unlinked += counts.roots;
-      if (counts.turns > 0) this.#report.sessions += 1;
+      if (counts.turns > 0) this.#grown.add(name);
       Object.assign(counts, { turns: 0, forks: 0, roots: 0 });
     }
+    this.#report.sessions = this.#grown.size;
   }
 
   async #drop(sessions: readonly Session[]): Promise<void> {
