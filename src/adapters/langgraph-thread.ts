@@ -120,26 +120,26 @@ export class Thread {
 
   async #read(find: 'new' | 'all'): Promise<void> {
     const { contexts } = this.#store;
-    if (find === 'new' && this.#nextBranch > 0) {
-      // A listing makes the engine write its index first. It took ten times as long as to ask each branch.
-      const [log] = await Promise.all([
-        this.#log === undefined ? contexts.byName(`${this.#name}/${LOG}`) : undefined,
-        ...[...this.#branches.values()].map((branch) => this.#readOn(branch)),
-      ]);
-      if (log === undefined && this.#toldBranch < this.#nextBranch) return;
-    }
-    const found = await contextsUnder(this.#store, ...this.parts);
+    const known = [...this.#branches.keys()];
+    const isKnown = find === 'new' && this.#nextBranch > 0;
+    const isLogNew = isKnown && this.#log === undefined;
+    // A listing makes the engine write its index first, and reads the details of each context.
+    const [log, found] = await Promise.all([
+      isLogNew ? contexts.byName(`${this.#name}/${LOG}`) : undefined,
+      isKnown ? contexts.heads(known) : contextsUnder(this.#store, ...this.parts),
+    ]);
     for (const context of found) {
       const branch = this.#branchOf(context);
       if (branch.head !== context.head) await this.#readOn(branch);
     }
-    if (this.#branches.size === found.length) return;
-    // One was removed.
-    await this.#forget();
-    await this.#read('all');
+    const there = new Set(found.map(({ id }) => id));
+    const isGone = known.some((id) => !there.has(id));
+    if (isGone) await this.#forget();
+    const hasMore = isKnown && (log !== undefined || this.#toldBranch >= this.#nextBranch);
+    if (isGone || hasMore) await this.#read('all');
   }
 
-  #branchOf({ id, base, name = '' }: Context): Branch {
+  #branchOf({ id, base, name = '' }: Pick<Context, 'id' | 'base' | 'name'>): Branch {
     const known = this.#branches.get(id);
     if (known !== undefined) return known;
     const last = name.slice(name.lastIndexOf('/') + 1);

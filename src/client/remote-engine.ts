@@ -16,6 +16,7 @@ import type {
 } from '../engine/engine.ts';
 import type {
   ContextRow,
+  HeadRow,
   FsRootRow,
   LogDamage,
   PatchRow,
@@ -248,23 +249,28 @@ export class RemoteEngine extends SentMethods implements Engine {
 
 /** Gets any number of records, with as many requests as needed: mostly one. */
 async function getInParts(
-  { contexts = [], turns = [], patches = [] }: Wanted,
+  { contexts = [], heads = [], turns = [], patches = [] }: Wanted,
   ask: (some: Wanted) => Promise<Found>,
 ): Promise<Found> {
   const found = {
     contexts: [] as ContextRow[],
+    heads: [] as HeadRow[],
     turns: [] as TurnRow[],
     patches: [] as PatchRow[],
   };
   for (let nth = 0; ; nth += 1) {
+    const someHeads = part(heads, nth, MANY_RECORDS_MAX);
     const some = {
       contexts: part(contexts, nth, MANY_CONTEXTS_MAX),
       turns: part(turns, nth, MANY_RECORDS_MAX),
       patches: part(patches, nth, MANY_RECORDS_MAX),
     };
-    if (some.contexts.length + some.turns.length + some.patches.length === 0) return found;
-    const read = await ask(some);
+    const sizes = [...Object.values(some), someHeads].map(({ length }) => length);
+    if (sizes.every((size) => size === 0)) return found;
+    // An older server knows of no heads.
+    const read = await ask({ ...some, ...(someHeads.length > 0 && { heads: someHeads }) });
     found.contexts.push(...read.contexts);
+    found.heads.push(...(read.heads ?? []));
     found.turns.push(...read.turns);
     found.patches.push(...read.patches);
   }

@@ -1,6 +1,7 @@
 import type { ShownFields } from '../base/jsonable.ts';
 import type { ContextIdLike, Hash, TurnId, TurnIdLike } from '../base/brand.ts';
 import type { Jsonable } from '../base/jsonable.ts';
+import type { HeadRow } from '../engine/rows.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
 import type { MetaConditions } from './meta-condition.ts';
 import type { PayloadEncoding } from './payloads/codecs.ts';
@@ -224,6 +225,11 @@ export interface Contexts {
    */
   getOrCreate(name: string, defaults?: ContextDefaults): Promise<Context>;
   byName(name: string): Promise<Context | undefined>;
+  /**
+   * Returns the heads of at most 10,000 contexts in one call, by rising id. Contexts that do not exist are left out. For
+   * readers that know what they have read, and ask where there is more.
+   */
+  heads(ids: readonly ContextIdLike[]): Promise<Jsonable<HeadRow>[]>;
   /** Gives the context another name, or none. The old name is free from then on. EXISTS if a context has the name. */
   rename(id: ContextIdLike, name: string | null): Promise<Context>;
   /**

@@ -5,6 +5,7 @@ export const PAYLOAD_BYTES_MAX = 67_104_768;
 export const PAGE_TURNS_MAX = 10_000;
 export const PAGE_BYTES_DEFAULT = 67_108_864;
 export const BATCH_TURNS_MAX = 10_000;
+export const HEADS_MAX = 10_000;
 export const LIST_LIMIT_DEFAULT = 50;
 export const TYPE_BYTES_MAX = 1024;
 export const VERSION_MAX = 0xffff_ffff;

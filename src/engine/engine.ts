@@ -111,6 +111,8 @@ export interface Tips {
 /** Records by their numbers. Each list rises and names each number once. */
 export interface Wanted {
   readonly contexts?: readonly ContextId[];
+  /** Contexts of which the heads are enough: their details are not read. */
+  readonly heads?: readonly ContextId[];
   readonly turns?: readonly TurnId[];
   /** Sequence numbers. Numbers of file-system roots are not patches. */
   readonly patches?: readonly number[];
@@ -119,6 +121,7 @@ export interface Wanted {
 /** The requested records that exist, in the same order. */
 export interface Found {
   readonly contexts: readonly ContextRow[];
+  readonly heads: readonly HeadRow[];
   /** Open turns are included. */
   readonly turns: readonly TurnRow[];
   readonly patches: readonly PatchRow[];

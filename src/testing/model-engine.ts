@@ -208,13 +208,15 @@ export class ModelEngine implements Engine {
     };
   }
 
-  async getMany({ contexts = [], turns = [], patches = [] }: Wanted): Promise<Found> {
+  async getMany({ contexts = [], heads = [], turns = [], patches = [] }: Wanted): Promise<Found> {
     this.#assertOpen('getMany');
     const contextRows = await Promise.all(contexts.map((id) => this.getContext(id)));
+    const headRows = await Promise.all(heads.map((id) => this.getHead(id)));
     const turnRows = await Promise.all(turns.map((id) => this.getTurn(id)));
     const patchRows = patches.flatMap((seq) => this.state.patches.get(seq) ?? []);
     return {
       contexts: contextRows.filter((row) => row !== undefined),
+      heads: headRows.filter((row) => row !== undefined),
       turns: turnRows.filter((row) => row !== undefined),
       patches: showRows(this.state, patchRows),
     };

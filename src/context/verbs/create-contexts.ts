@@ -5,12 +5,14 @@ import type { Contexts, ForkOptions } from '../contexts.ts';
 import { followVerbs } from '../following/follow-verbs.ts';
 import { fsRootVerbs, patchVerbs } from '../patches/patch-verbs.ts';
 import { Lifetime } from '../../base/lifetime.ts';
-import { PAYLOAD_BYTES_MAX } from '../limits.ts';
+import { HEADS_MAX, PAYLOAD_BYTES_MAX } from '../limits.ts';
 import { pinVerbs } from '../pins/pin-verbs.ts';
 import { readPage } from '../turns/read-pages.ts';
 import { readVerbs } from '../turns/read-verbs.ts';
 import { toContextId, toTurnId } from '../../base/brand.ts';
-import type { ContextId } from '../../base/brand.ts';
+import type { ContextId, ContextIdLike } from '../../base/brand.ts';
+import { invalid } from '../../base/errors.ts';
+import { jsonable } from '../../base/jsonable.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta } from '../../engine/rows.ts';
@@ -54,7 +56,7 @@ export function createContexts(engine: Engine, options: ContextsOptions = {}): C
 
 type ContextVerbs = Pick<
   Contexts,
-  'create' | 'fork' | 'get' | 'moveHead' | 'list' | 'update' | 'remove'
+  'create' | 'fork' | 'get' | 'heads' | 'moveHead' | 'list' | 'update' | 'remove'
 >;
 
 function contextVerbs({ engine }: ContextsParts): ContextVerbs {
@@ -74,6 +76,15 @@ function contextVerbs({ engine }: ContextsParts): ContextVerbs {
     async get(id) {
       const row = await engine.getContext(toContextId(id));
       return row && toContext(row);
+    },
+
+    async heads(ids) {
+      if (!Array.isArray(ids) || ids.length > HEADS_MAX) {
+        throw invalid('ids', `must be a list of at most ${HEADS_MAX} ids`);
+      }
+      const known = new Set(ids.map((id: ContextIdLike) => toContextId(id)));
+      const heads = [...known].toSorted((a, b) => Number(a - b));
+      return (await engine.getMany({ heads })).heads.map((head) => jsonable({ ...head }));
     },
 
     async moveHead(id, head, options = {}) {

@@ -159,12 +159,13 @@ function readsOf({ blobs, turns, records, lastTurns }: Readers, assertOpen: Asse
     },
     async getMany(wanted: Wanted): Promise<Found> {
       assertOpen('getMany');
-      const [contextRows, turnRows, patchRows] = await Promise.all([
+      const [contextRows, heads, turnRows, patchRows] = await Promise.all([
         records.getContexts(wanted.contexts ?? []),
+        records.getHeads(wanted.heads ?? []),
         turns.getMany(wanted.turns ?? []),
         records.getPatchesAt(wanted.patches ?? []),
       ]);
-      return { contexts: contextRows, turns: turnRows, patches: patchRows };
+      return { contexts: contextRows, heads, turns: turnRows, patches: patchRows };
     },
   };
 }

@@ -126,6 +126,8 @@ const CHECKS = {
   turns: z.array(turnId).max(RECORDS_MAX),
   wanted: z.strictObject({
     contexts: z.array(contextId).max(MANY_CONTEXTS_MAX),
+    // Older clients do not send it.
+    heads: z.array(contextId).max(MANY_RECORDS_MAX).optional(),
     turns: z.array(turnId).max(MANY_RECORDS_MAX),
     patches: z.array(count).max(MANY_RECORDS_MAX),
   }),

@@ -146,6 +146,7 @@ const CONTEXT_VERBS: Readonly<Record<keyof Contexts, Call>> = {
   getOrCreate: ({ store, turns }, form) =>
     store.contexts.getOrCreate('name', { base: form(turns[1]) }),
   byName: ({ store }) => store.contexts.byName('name'),
+  heads: ({ store, id }, form) => store.contexts.heads([form(id)]),
   rename: ({ store, id }, form) => store.contexts.rename(form(id), 'other name'),
   moveHead: ({ store, id, turns }, form) =>
     store.contexts.moveHead(form(id), form(turns[0]), { expectedHead: form(turns[1]) }),

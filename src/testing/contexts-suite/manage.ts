@@ -23,6 +23,25 @@ export function manageSuite(target: ContextsTarget): void {
       expect(await contexts.get(NO_CONTEXT)).toBeUndefined();
     });
 
+    it('gives the heads of many at once', async () => {
+      const { contexts, id, ids } = await openWith(target, 'a', 'b');
+      const [gone, fork] = [await contexts.create(), await contexts.fork(present(ids[0]))];
+      await contexts.remove(gone.id);
+      const { id: openTurn } = await contexts.open(fork.id, { type: 't' });
+      const heads = await contexts.heads([fork.id, NO_CONTEXT, id, gone.id, id]);
+      expect(heads).toMatchObject([
+        { id, head: ids[1], headDepth: 1, openTurn: 0n },
+        { id: fork.id, head: ids[0], headDepth: 0, base: ids[0], openTurn },
+      ]);
+      expect(JSON.parse(JSON.stringify(heads))).toMatchObject([{ id: '1' }, { id: '3' }]);
+      expect(await contexts.heads([])).toEqual([]);
+      const many = Array.from({ length: 1100 }, (_, n) => n + 1);
+      expect((await contexts.heads(many)).map((head) => head.id)).toEqual([id, fork.id]);
+      await failure(contexts.heads(1n as never), 'INVALID');
+      await failure(contexts.heads(Array.from({ length: 10_001 }, () => id)), 'INVALID');
+      await failure(contexts.heads(['x']), 'INVALID');
+    });
+
     it('forks at any turn and copies nothing', async () => {
       const { store, contexts, ids } = await openWith(target, 'a', 'b', 'c');
       const second = present(ids[1]);

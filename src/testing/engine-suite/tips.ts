@@ -16,7 +16,7 @@ import {
   engineCases,
 } from './fixture.ts';
 
-const NOTHING: Found = { contexts: [], turns: [], patches: [] };
+const NOTHING: Found = { contexts: [], heads: [], turns: [], patches: [] };
 
 export function tipsSuite(target: EngineTarget): void {
   const it = engineCases(target);
@@ -77,6 +77,7 @@ export function tipsSuite(target: EngineTarget): void {
       await engine.commit({ contexts: [{ do: 'remove', context: gone.id }] });
       const found = await engine.getMany({
         contexts: [one.id, two.id, gone.id, toContextId(99)],
+        heads: [two.id, gone.id, toContextId(99)],
         turns: [a.id, b.id, open.id, toTurnId(99)],
         patches: [patch.seq, 99],
       });
@@ -84,6 +85,7 @@ export function tipsSuite(target: EngineTarget): void {
         await engine.getContext(one.id),
         await engine.getContext(two.id),
       ]);
+      expect(found.heads).toEqual([await engine.getHead(two.id)]);
       expect(found.turns).toEqual([a, b, await engine.getTurn(open.id)]);
       expect(found.patches).toEqual([patch]);
       expect(await engine.getMany({ turns: [b.id] })).toEqual({ ...NOTHING, turns: [b] });

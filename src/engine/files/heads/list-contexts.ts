@@ -155,7 +155,12 @@ export async function getMany(core: State, wanted: Wanted): Promise<Found> {
     const row = await getContext(core, Number(id));
     if (row !== undefined) contexts.push(row);
   }
+  const heads: HeadRow[] = [];
+  for (const id of wanted.heads ?? []) {
+    const head = await getHead(core, Number(id));
+    if (head !== undefined) heads.push(head);
+  }
   const turns = (await core.findTurns((wanted.turns ?? []).map(Number))).map(({ row }) => row);
   const patches: readonly PatchRow[] = await core.getPatchesAt(wanted.patches ?? []);
-  return { contexts, turns: showRows(core, turns), patches: showRows(core, patches) };
+  return { contexts, heads, turns: showRows(core, turns), patches: showRows(core, patches) };
 }

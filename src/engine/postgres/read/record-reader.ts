@@ -91,9 +91,16 @@ export class RecordReader {
   }
 
   async getContexts(ids: readonly ContextId[]): Promise<ContextRow[]> {
+    return (await this.#contexts(ids)).map(toContextRow);
+  }
+
+  async getHeads(ids: readonly ContextId[]): Promise<HeadRow[]> {
+    return (await this.#contexts(ids)).map((row) => toHeadRow(toHeadRecord(row)));
+  }
+
+  async #contexts(ids: readonly ContextId[]): Promise<readonly ContextColumns[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#database.query<ContextColumns>(GET_CONTEXTS, [ids]);
-    return rows.map(toContextRow);
+    return this.#database.query<ContextColumns>(GET_CONTEXTS, [ids]);
   }
 
   async getPatches(turns: readonly TurnId[]): Promise<PatchRow[]> {
