@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { countMatches } from './scan.ts';
+import { countMatches, findPending } from './scan.ts';
 import type { EventReader, IdRange } from './scan.ts';
 
 afterEach(() => {
@@ -10,7 +10,7 @@ afterEach(() => {
 async function scan(
   events: number,
   eventMs: number,
-  within?: EventReader<string>['within'],
+  within?: NonNullable<EventReader<string>['looks']>['within'],
 ): Promise<number[]> {
   let nowMs = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
@@ -24,7 +24,7 @@ async function scan(
     },
     matches: () => [],
     firstMatch: () => undefined,
-    ...(within !== undefined && { within }),
+    ...(within !== undefined && { looks: { within, isMatch: async () => undefined } }),
   };
   await countMatches(reader, 'filter', { after: 0, limit: 1 });
   for (const [at, range] of stretches.entries()) {
@@ -80,7 +80,10 @@ it('catches up after turns that ended early', async () => {
     },
     matches: () => [],
     firstMatch: () => undefined,
-    within: ({ after, through }) => Math.min(through, after + 1000),
+    looks: {
+      within: ({ after, through }) => Math.min(through, after + 1000),
+      isMatch: async () => undefined,
+    },
   };
   const page = { after: 0, limit: 1 };
   const rounds = await countRounds(() => countMatches(reader, 'filter', page));
@@ -99,8 +102,11 @@ it('goes on in step with other scans', async () => {
     },
     matches: () => [],
     firstMatch: () => undefined,
-    within: ({ after, through }, filter) =>
-      Math.min(through, after + (filter === 'slow' ? 4000 : 20_000)),
+    looks: {
+      within: ({ after, through }, filter) =>
+        Math.min(through, after + (filter === 'slow' ? 4000 : 20_000)),
+      isMatch: async () => undefined,
+    },
   };
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const page = { after: 0, limit: 1 };
@@ -110,4 +116,29 @@ it('goes on in step with other scans', async () => {
   expect(seen.toSorted()).toEqual(inStep.toSorted());
   // Nobody begins a turn before everybody has ended the one before.
   expect(seen.map((entry) => entry.at(-1))).toEqual(inStep.map((entry) => entry.at(-1)));
+});
+
+it('asks nothing more of an event that was looked at alone', async () => {
+  const asked: string[] = [];
+  const reader: EventReader<string> = {
+    newestId: () => 3,
+    countMatches({ after }, filter) {
+      asked.push(`${after + 1} ${filter}`);
+      return 1;
+    },
+    matches: () => [],
+    firstMatch: ({ after }, filter) => {
+      asked.push(`${after + 1} ${filter}`);
+      return undefined;
+    },
+    // The first does not match, the second does, and the third is missing.
+    looks: {
+      within: ({ after }) => after,
+      isMatch: async (id) => [false, true, undefined][id - 1],
+    },
+  };
+  expect(await countMatches(reader, 'f', { after: 0, limit: 9 })).toBe(2);
+  expect(asked).toEqual(['2 undefined', '3 f']);
+  const known = { acked: 0, bookmark: undefined };
+  expect(await findPending(reader, 'f', known, { reach: 9 })).toMatchObject({ clearTo: 3 });
 });

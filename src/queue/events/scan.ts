@@ -44,11 +44,19 @@ export interface EventReader<F> {
   countMatches(range: IdRange, filter: F | undefined, limit: number): Soon<number>;
   /** The first event that matches, if any. */
   firstMatch(range: IdRange, filter: F | undefined): Soon<number | undefined>;
+  /** Absent: the database looks for itself, and this process goes on meanwhile. */
+  readonly looks?: OwnLooks<F>;
+}
+
+/** For a table in this process, where nothing else is done while the table looks at events. */
+export interface OwnLooks<F> {
   /**
-   * The last event of the range up to which a filter takes at most `steps`, or the first event if it alone may take
-   * more. Absent: the database looks for itself, and this process goes on meanwhile.
+   * The last event of the range up to which a filter takes at most `steps`. If the first event alone may take more, the
+   * number before it.
    */
-  within?(range: IdRange, filter: F, steps: number): number;
+  within(range: IdRange, filter: F, steps: number): number;
+  /** Whether one event matches, found out in small steps with `breathe` between them. Undefined: there is no event. */
+  isMatch(id: number, filter: F, breathe: () => Promise<void>): Promise<boolean | undefined>;
 }
 
 /** No event after `from_id` up to `to_id` matches the filter of the consumer. */
@@ -78,8 +86,9 @@ export async function readMatches<F>(
   const found: QueueEvent[] = [];
   let bytes = 0;
   const ids = { after, through: await reader.newestId() };
-  for await (const range of stretches(reader, filter, ids)) {
-    const matches = reader.matches(range, filter, limit - found.length, maxBytes - bytes);
+  for await (const { range, rest } of stretches(reader, filter, ids)) {
+    if (rest === 'none') continue;
+    const matches = reader.matches(range, rest.filter, limit - found.length, maxBytes - bytes);
     // Events of a synchronous database are read at once: nothing else may be done with such a database before that.
     for (const event of matches instanceof Promise ? await matches : matches) {
       found.push(event);
@@ -98,8 +107,9 @@ export async function countMatches<F>(
 ): Promise<number> {
   let count = 0;
   const ids = { after, through: await reader.newestId() };
-  for await (const range of stretches(reader, filter, ids)) {
-    count += await reader.countMatches(range, filter, limit - count);
+  for await (const { range, rest } of stretches(reader, filter, ids)) {
+    if (rest === 'none') continue;
+    count += await reader.countMatches(range, rest.filter, limit - count);
     if (count >= limit) break;
   }
   return count;
@@ -142,8 +152,8 @@ export async function findPending<F>(
   let clearTo = start;
   let first: number | undefined;
   const ids = { after: start, through: end };
-  for await (const range of stretches(reader, filter, ids)) {
-    first = await reader.firstMatch(range, filter);
+  for await (const { range, rest } of stretches(reader, filter, ids)) {
+    first = rest === 'none' ? undefined : await reader.firstMatch(range, rest.filter);
     clearTo = first === undefined ? range.through : first - 1;
     if (first !== undefined) break;
   }
@@ -152,11 +162,17 @@ export async function findPending<F>(
   return { first, clearTo, isWhole, bookmark: { from_id: acked, to_id: clearTo } };
 }
 
+interface Stretch<F> {
+  readonly range: IdRange;
+  /** What is left to ask of its events. Without a filter, all match. */
+  readonly rest: { readonly filter: F | undefined } | 'none';
+}
+
 async function* stretches<F>(
   reader: EventReader<F>,
   filter: F | undefined,
   range: IdRange,
-): AsyncIterable<IdRange> {
+): AsyncIterable<Stretch<F>> {
   const length = filter === undefined ? Infinity : TURN;
   let turn = { end: range.after + length, beganMs: performance.now() };
   for (let { after } = range; after < range.through;) {
@@ -166,12 +182,30 @@ async function* stretches<F>(
       turn = { end: turn.end + length, beganMs: performance.now() };
     }
     let through = Math.min(range.through, turn.end);
-    if (filter !== undefined && reader.within !== undefined) {
-      through = reader.within({ after, through }, filter, STRETCH_STEPS);
+    let rest: Stretch<F>['rest'] = { filter };
+    if (filter !== undefined && reader.looks !== undefined) {
+      through = reader.looks.within({ after, through }, filter, STRETCH_STEPS);
+      if (through === after) {
+        through = after + 1;
+        rest = await lookAt(reader.looks, through, filter);
+      }
     }
-    yield { after, through };
+    yield { range: { after, through }, rest };
     after = through;
   }
+}
+
+/** Looks at an event that takes too long for one statement. */
+async function lookAt<F>(looks: OwnLooks<F>, id: number, filter: F): Promise<Stretch<F>['rest']> {
+  let beganMs = performance.now();
+  const isMatch = await looks.isMatch(id, filter, async () => {
+    if (performance.now() - beganMs < TURN_MS) return;
+    await nextTurn();
+    beganMs = performance.now();
+  });
+  // Asking for a missing event costs nothing, and says that it is missing.
+  if (isMatch === undefined) return { filter };
+  return isMatch ? { filter: undefined } : 'none';
 }
 
 let lastTurn: Promise<unknown> = Promise.resolve();

@@ -163,11 +163,14 @@ class FilterParser {
       throw refuse(token.at, `expected a text after ${word}, got ${show(token)}`);
     if (typeOf(left) === 'number')
       throw refuse(token.at, `${word} is for texts, and id is a number`);
-    this.#patternChars += token.text.length;
-    if (this.#patternChars > PATTERN_CHARS_MAX) {
-      throw refuse(token.at, `the patterns have at most ${PATTERN_CHARS_MAX} characters together`);
-    }
+    this.#countPattern(token.at, token.text);
     return token.text;
+  }
+
+  #countPattern(at: number, text: string): void {
+    this.#patternChars += text.length;
+    if (this.#patternChars <= PATTERN_CHARS_MAX) return;
+    throw refuse(at, `the patterns have at most ${PATTERN_CHARS_MAX} characters together`);
   }
 
   #escape(): string {
@@ -209,12 +212,19 @@ class FilterParser {
       args.push(this.#argument(known.optional));
     }
     if (token.text === 'json_extract') assertJsonArgs(token, args);
-    if (token.text === 'instr' && args[1] !== undefined && readsContent(args[1])) {
-      throw refuse(token.at, 'instr cannot look for a content, which may be too long');
-    }
+    if (token.text === 'instr') this.#needle(token.at, args[1]);
     this.#expectSymbol(')');
     this.#depth -= 1;
     return { kind: 'call', name: token.text, args };
+  }
+
+  /** A text that `instr` looks for is a pattern as well: it may be compared at each character of a content. */
+  #needle(at: number, needle: Operand | undefined): void {
+    if (needle === undefined) return;
+    if (readsContent(needle)) {
+      throw refuse(at, 'instr cannot look for a content, which may be too long');
+    }
+    if (needle.kind === 'value') this.#countPattern(at, String(needle.value));
   }
 
   #argument(type: 'number' | 'text'): Operand {

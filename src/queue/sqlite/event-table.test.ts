@@ -1,8 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { countMatches, STRETCH_STEPS, type EventReader, type IdRange } from '../events/scan.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  countMatches,
+  STRETCH_STEPS,
+  type EventReader,
+  type IdRange,
+  type OwnLooks,
+} from '../events/scan.ts';
 import type { CompiledFilter } from '../filter/compile-filter.ts';
 import { EventTable } from './event-table.ts';
 import { createDatabase } from './open-database.ts';
@@ -26,6 +32,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  vi.restoreAllMocks();
   table.close();
   rmSync(folder, { recursive: true });
 });
@@ -38,8 +45,7 @@ function push(count: number, source: string, content: string): void {
 /** The stretches of a scan for a filter that matches nothing. */
 async function scan(
   text: string,
-  within: EventReader<CompiledFilter>['within'] = (range, filter, steps) =>
-    table.within(range, filter, steps),
+  within: OwnLooks<CompiledFilter>['within'] = (...given) => table.looks.within(...given),
 ): Promise<IdRange[]> {
   const stretches: IdRange[] = [];
   const reader: EventReader<CompiledFilter> = {
@@ -50,10 +56,27 @@ async function scan(
     },
     matches: () => [],
     firstMatch: () => undefined,
-    within,
+    looks: { within, isMatch: async () => undefined },
   };
   await countMatches(reader, compileText(text), { after: 0, limit: 1 });
   return stretches;
+}
+
+/** Counts the rounds of the event loop during work that is interrupted wherever it can be. */
+async function countRounds(work: () => Promise<unknown>): Promise<number> {
+  let nowMs = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 100));
+  let rounds = 0;
+  let timer: NodeJS.Immediate | undefined;
+  const count = (): void => {
+    rounds += 1;
+    timer = setImmediate(count);
+  };
+  count();
+  await work();
+  clearImmediate(timer);
+  clock.mockRestore();
+  return rounds;
 }
 
 /** The most bytes in one of the stretches that have more than one event. */
@@ -95,6 +118,27 @@ describe('a scan', () => {
     expect(mostBytes(stretches, 'source') * 200).toBeLessThan(STRETCH_STEPS);
     const twin = await scan(slow, ({ through }) => through);
     expect(mostBytes(twin, 'source') * 200).toBeGreaterThan(STRETCH_STEPS);
+  });
+
+  it('looks at a content that takes longer than a turn in small steps', async () => {
+    push(1, 'self', `${'a'.repeat(LARGE_BYTES - 1)}b`);
+    push(1, 'self', 'a'.repeat(LARGE_BYTES));
+    const pattern = `${'a'.repeat(490)}b`;
+    const asked = vi.spyOn(table, 'countMatches');
+    const count = (filter: string, reader: EventReader<CompiledFilter> = table): Promise<number> =>
+      countMatches(reader, compileText(filter), { after: 0, limit: 9 });
+    expect(await countRounds(() => count(`content GLOB '*[b-z]${pattern}*'`))).toBeGreaterThan(25);
+    expect(asked).not.toHaveBeenCalled();
+    expect(await count(`content LIKE '%${pattern}%'`)).toBe(1);
+    expect(await count(`content NOT LIKE '%${pattern}'`)).toBe(1);
+    // A reader without these looks leaves such events to one statement each.
+    const twin: EventReader<CompiledFilter> = {
+      newestId: () => table.newestId(),
+      countMatches: (...given) => table.countMatches(...given),
+      matches: () => [],
+      firstMatch: () => undefined,
+    };
+    expect(await countRounds(() => count("content LIKE '%x'", twin))).toBeLessThan(5);
   });
 
   it('takes all events at once when no source can take long', async () => {

@@ -4,8 +4,9 @@ import type { CheckedEvent } from '../events/check-input.ts';
 import { sumOf, LineEncoder } from '../events/event-line.ts';
 import { SOURCE_BYTES_MAX } from '../events/limits.ts';
 import type { QueueEvent } from '../events/queue.ts';
-import type { EventReader, IdRange } from '../events/scan.ts';
+import type { EventReader, IdRange, OwnLooks } from '../events/scan.ts';
 import type { CompiledFilter } from '../filter/compile-filter.ts';
+import { testEvent, type AskEvent } from '../filter/test-event.ts';
 import { eventColumns, openDatabase, sealEvents, toStoredEvent } from './open-database.ts';
 import type { StoredEvent, StoredRow } from './open-database.ts';
 
@@ -243,17 +244,29 @@ export class EventTable implements EventReader<CompiledFilter> {
     return first?.id;
   }
 
-  within({ after, through }: IdRange, filter: CompiledFilter, steps: number): number {
-    const maxBytes = steps / filter.weight;
-    let count = Math.min(through - after, Math.floor(maxBytes / SMALL_BYTES_MAX));
-    if (filter.readsContent) {
-      count = Math.min(count, MEASURED_EVENTS);
-      const bytesOf = (events: number): number =>
-        events * SMALL_BYTES_MAX + this.#contentBytes({ after, through: after + events });
-      while (count > 1 && bytesOf(count) > maxBytes) count = Math.floor(count / 2);
-    }
-    return after + Math.max(1, count);
-  }
+  readonly looks: OwnLooks<CompiledFilter> = {
+    within: ({ after, through }, filter, steps) => {
+      const maxBytes = steps / filter.weight;
+      let count = Math.min(through - after, Math.max(1, Math.floor(maxBytes / SMALL_BYTES_MAX)));
+      if (filter.readsContent) {
+        count = Math.min(count, MEASURED_EVENTS);
+        const bytesOf = (events: number): number =>
+          events * SMALL_BYTES_MAX + this.#contentBytes({ after, through: after + events });
+        while (count > 0 && bytesOf(count) > maxBytes) count = Math.floor(count / 2);
+      }
+      return after + count;
+    },
+
+    isMatch: async (id, { filter }, breathe) => {
+      const ask: AskEvent = (sql, params) => {
+        const select = `SELECT ${sql} FROM events NOT INDEXED WHERE id = ?`;
+        const row = this.prepare(select, false).get(...params, id);
+        return row === undefined ? undefined : firstColumn(row);
+      };
+      if (ask('1', []) === undefined) return undefined;
+      return (await testEvent(filter, ask, breathe)) === true;
+    },
+  };
 
   /** Contents are measured without being read. */
   #contentBytes({ after, through }: IdRange): number {
