@@ -1,5 +1,5 @@
 import { findExcess, VALUE_BOUNDS } from '../base/bounded-json.ts';
-import { invalid } from '../base/errors.ts';
+import { corrupt, invalid } from '../base/errors.ts';
 
 /** An index of nearly a million workflow threads fits. An untrusted text costs a quarter of a gigabyte at most. */
 const BOUNDS = { ...VALUE_BOUNDS, values: 4_000_000 };
@@ -19,6 +19,28 @@ export function assertJsonText(text: string, what: string): void {
   } catch (error) {
     throw invalid(what, `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/**
+ * The object in a document or a line of a log, as a store has it. Throws CORRUPT for anything else: what is stored may
+ * have been written by somebody else. `name` is that of the document or log.
+ */
+export function parseStored(name: string, text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  if (findExcess(text, BOUNDS) === undefined) {
+    try {
+      value = JSON.parse(text);
+    } catch {
+      // SyntaxError: the error below covers it.
+    }
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Readonly<Record<string, unknown>>;
+  }
+  throw corrupt(
+    name,
+    `${name} holds something else than it should. Nothing was changed; restore it from a backup`,
+  );
 }
 
 /** One line of a log: JSON without the characters that end a line. */

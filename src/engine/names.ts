@@ -71,10 +71,15 @@ function problemOf(name: string): string | undefined {
   return `starts with ${JSON.stringify(first)}, which the store keeps for itself`;
 }
 
+/** True for a name that may also be a plain file. */
+export function isFileName(name: string): boolean {
+  const slash = name.indexOf('/');
+  return slash > 0 && FILE_FOLDERS.has(name.slice(0, slash)) && isName(name);
+}
+
 /** Checks a name that `assertName` accepts and that shall also be a plain file. */
 export function assertFileName(name: string, what = 'name'): void {
-  const slash = name.indexOf('/');
-  if (slash > 0 && FILE_FOLDERS.has(name.slice(0, slash))) return;
+  if (isFileName(name)) return;
   const folders = [...FILE_FOLDERS].map((folder) => `${folder}/`).join(', ');
   throw invalid(
     what,

@@ -36,10 +36,16 @@ export function decodeFormatFile(bytes: Uint8Array): FormatFile | undefined {
   const { check, ...rest } = fields;
   if (check !== checkOf(rest)) return undefined;
 
+  if (!isFormat(rest)) return undefined;
   const { format, createdAt, store } = rest;
-  if (typeof format !== 'number' || !Number.isSafeInteger(format) || format < 1) return undefined;
-  if (typeof createdAt !== 'string' || typeof store !== 'string') return undefined;
   return { format, createdAt, store };
+}
+
+/** Whether the fields are those of FORMAT. */
+export function isFormat(fields: unknown): fields is FormatFile {
+  const { format, createdAt, store } = { ...(fields as Partial<FormatFile> | null) };
+  if (typeof format !== 'number' || !Number.isSafeInteger(format) || format < 1) return false;
+  return typeof createdAt === 'string' && typeof store === 'string';
 }
 
 function checkOf(fields: object): string {

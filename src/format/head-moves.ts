@@ -51,7 +51,8 @@ export function decodeHeadMoves(text: string): HeadMoves | undefined {
   const found = parse(text);
   if (!isId(found.to) || !isId(found.after) || !Array.isArray(found.left)) return undefined;
   const left: LeftHead[] = [];
-  for (const { turn, leftAt } of found.left as { turn?: unknown; leftAt?: unknown }[]) {
+  for (const one of found.left as unknown[]) {
+    const { turn, leftAt } = { ...(one as { turn?: unknown; leftAt?: unknown } | null) };
     if (!isId(turn) || typeof leftAt !== 'number') return undefined;
     left.push({ turn: BigInt(turn) as TurnId, leftAt });
   }

@@ -1,4 +1,5 @@
 import { corrupt, invalid } from '../base/errors.ts';
+import { parseStored } from '../engine/json-text.ts';
 import { hashText } from '../base/hash.ts';
 import { checkBounded } from '../base/text.ts';
 
@@ -111,9 +112,9 @@ export function decodeProducer(doc: string, content: string): ProducerState {
   throw corrupt(doc, `${doc} does not describe a producer`);
 }
 
-function parseFields(doc: string, content: string): Record<string, unknown> {
-  const fields = JSON.parse(content) as Record<string, unknown> | null;
-  if (typeof fields === 'object' && fields?.['v'] === VERSION) return fields;
+function parseFields(doc: string, content: string): Readonly<Record<string, unknown>> {
+  const fields = parseStored(doc, content);
+  if (fields['v'] === VERSION) return fields;
   throw corrupt(doc, `${doc} is of a version that this program does not know`);
 }
 

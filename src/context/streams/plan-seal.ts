@@ -1,16 +1,17 @@
 import type { TurnId } from '../../base/brand.ts';
 import { hashBytes } from '../../base/hash.ts';
 import type { Batch } from '../../engine/batch.ts';
+import { parseStored } from '../../engine/json-text.ts';
 
 /** The document that keeps the reason why a turn was aborted. */
 export function turnNoteName(turn: TurnId): string {
   return `turn-notes/${turn}.json`;
 }
 
-/** Returns the reason in a turn's note; undefined when the note holds none. */
-export function readTurnNote(content: string): string | undefined {
-  const note = JSON.parse(content) as { reason?: unknown };
-  return typeof note.reason === 'string' ? note.reason : undefined;
+/** Returns the reason in the note of a turn, which has this name; undefined when the note holds none. */
+export function readTurnNote(name: string, content: string): string | undefined {
+  const { reason } = parseStored(name, content);
+  return typeof reason === 'string' ? reason : undefined;
 }
 
 /** Makes the text one blob and the turn the head. The bytes were read before: if it has grown since, it is not sealed. */

@@ -44,6 +44,6 @@ describe('planAbort', () => {
     const batch = planAbort(6n as TurnId, 'user "stopped" it');
     expect(batch.seals).toEqual([{ turn: 6n, outcome: 'aborted' }]);
     expect(batch.docs?.map(({ name }) => name)).toEqual(['turn-notes/6.json']);
-    expect(readTurnNote(batch.docs?.[0]?.content ?? '')).toBe('user "stopped" it');
+    expect(readTurnNote('a', batch.docs?.[0]?.content ?? '')).toBe('user "stopped" it');
   });
 });

@@ -199,7 +199,7 @@ function withoutPayload(view: TurnView): LoadedTurn {
 
 async function readReason(engine: Engine, id: TurnId): Promise<string | undefined> {
   const note = await engine.getDoc(turnNoteName(id));
-  return note && readTurnNote(note.content);
+  return note && readTurnNote(note.name, note.content);
 }
 
 /**

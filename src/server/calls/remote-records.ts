@@ -170,8 +170,8 @@ function refuse(problem: string): never {
   throw invalid('content', problem);
 }
 
-function checkTurnNote(text: string): void {
-  if (readTurnNote(text) === undefined) refuse('has no reason');
+function checkTurnNote(text: string, { name }: Place): void {
+  if (readTurnNote(name, text) === undefined) refuse('has no reason');
 }
 
 async function checkChatMeta(text: string, { engine, blobs, id }: Place): Promise<void> {

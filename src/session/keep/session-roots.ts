@@ -4,6 +4,7 @@ import { isQuipuError, corrupt } from '../../base/errors.ts';
 import { eachDoc } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io, IoStat } from '../../engine/io.ts';
+import { parseStored } from '../../engine/json-text.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
 import type { DocRow } from '../../engine/rows.ts';
 import { scanReferences } from '../entries/blob-reference.ts';
@@ -259,8 +260,8 @@ type Searched = ReadonlyMap<string, IoStat>;
 async function readSearched(engine: Engine, id: string): Promise<Searched> {
   const row = await engine.getDoc(seenDoc(id));
   if (row === undefined) return new Map();
-  const files = JSON.parse(row.content) as Record<string, { size: number; changedMs: number }>;
-  return new Map(Object.entries(files).map(([path, stat]) => [path, { kind: 'file', ...stat }]));
+  const files = Object.entries(parseStored(row.name, row.content));
+  return new Map(files.map(([path, stat]) => [path, { ...(stat as IoStat), kind: 'file' }]));
 }
 
 /** Never true without a time to compare. */

@@ -4,6 +4,7 @@ import type { DocChange } from '../../engine/batch.ts';
 import { eachDoc } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
+import { parseStored } from '../../engine/json-text.ts';
 import type { DocRow } from '../../engine/rows.ts';
 import { artifactsFolderOf, isSessionName } from '../files/session-names.ts';
 import { idIn } from '../log/session-file.ts';
@@ -126,7 +127,7 @@ export async function currentFile(io: Io, record: SessionRecord): Promise<string
 }
 
 export function parseRecord(row: Pick<DocRow, 'name' | 'content'>): SessionRecord {
-  const { id, file, movingTo, host } = JSON.parse(row.content) as Partial<SessionRecord>;
+  const { id, file, movingTo, host } = parseStored(row.name, row.content);
   if (typeof id !== 'string' || typeof file !== 'string') {
     throw corrupt(row.name, `the document ${row.name} does not say where its session is`);
   }

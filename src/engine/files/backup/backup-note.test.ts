@@ -57,4 +57,17 @@ describe('the note of a backup', () => {
     expect(sameTails(TAILS, { ...TAILS, packs: TAILS.packs.toReversed() })).toBe(true);
     expect(sameTails(TAILS, { ...TAILS, timeMs: 6 })).toBe(false);
   });
+
+  it.each([
+    { store: 7 },
+    { copied: undefined },
+    { copied: [null] },
+    { whole: {} },
+    { next: { ...STATE, openTurns: [-1] } },
+    { whole: { ...STATE, tails: { ...TAILS, nextTurn: 2 ** 50 } } },
+    { whole: { ...STATE, tails: { ...TAILS, packs: [{ number: 1 }] } } },
+  ])('is not taken with other fields, though its checksum is right %#', (change) => {
+    const note = { store: '01J', copied: [], copiedErased: 0, ...change };
+    expect(decodeNote(encodeNote(note as unknown as BackupNote))).toBeUndefined();
+  });
 });

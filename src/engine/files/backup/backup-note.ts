@@ -4,7 +4,8 @@ import { encodeUtf8 } from '../../../base/text.ts';
 import { parseCanonicalLine } from '../../../format/canonical-line.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { CopiedPack } from '../truth/copy.ts';
-import type { Tails } from '../truth/state.ts';
+import { isPackSpan } from '../journal/checkpoint-file.ts';
+import { isCount, isFields, isTails, type Tails } from '../truth/state.ts';
 
 /** Only a backup has this file. */
 export const NOTE_FILE = 'backup.json';
@@ -60,7 +61,23 @@ export function decodeNote(bytes: Uint8Array): BackupNote | undefined {
   const { check, ...rest } = fields;
   if (check !== checkOf(rest) || rest['backup'] !== 1) return undefined;
   const { backup: _version, ...note } = rest;
-  return note as unknown as BackupNote;
+  return isNote(note) ? note : undefined;
+}
+
+/** Whether the fields are those of a note. A right checksum does not say who wrote it. */
+function isNote(fields: Readonly<Record<string, unknown>>): fields is typeof fields & BackupNote {
+  const { store, whole, next, copied, copiedErased } = fields;
+  if (typeof store !== 'string' || !isCount(copiedErased)) return false;
+  if (!Array.isArray(copied) || !copied.every(isPackSpan)) return false;
+  return [whole, next].every((state) => state === undefined || isState(state));
+}
+
+function isState(value: unknown): value is BackupState {
+  if (!isFields(value) || typeof value['at'] !== 'string' || !isTails(value['tails'])) return false;
+  const { frame, seq, openTurns, packs, logs, collectedBytes, erased } = value;
+  if (!Array.isArray(openTurns) || !openTurns.every(isCount)) return false;
+  if (!Array.isArray(packs) || !packs.every(isPackSpan)) return false;
+  return [frame, seq, logs, collectedBytes, erased].every(isCount);
 }
 
 export async function readNote(files: StoreFiles): Promise<BackupNote | undefined> {

@@ -6,6 +6,7 @@ import type { CollectedMap } from '../../../format/collected-map.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { DeclaredType } from '../../../format/type-line.ts';
+import { mustReadContextMeta } from '../../context-meta.ts';
 import type { Tips } from '../../engine.ts';
 import { Draft } from '../../plan/draft.ts';
 import type { Intake } from '../../plan/prepared-batch.ts';
@@ -16,7 +17,7 @@ import type { Reliance } from '../../upkeep.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { DocBases } from '../docs/doc-bases.ts';
 import type { DocBase } from '../docs/doc-bases.ts';
-import { contextDoc, readDoc } from '../docs/doc-log.ts';
+import { contextDoc, DOCS_FILE, readDoc } from '../docs/doc-log.ts';
 import type { DocPlace } from '../index/shelf.ts';
 import { HeadTable, indexHead, withOpen } from '../heads/head-table.ts';
 import type { Totals } from '../index/shelf.ts';
@@ -194,7 +195,7 @@ export class Core implements State {
     const place = this.findDoc(contextDoc(id));
     if (place === undefined) return {};
     const { content } = await readDoc(this.files, contextDoc(id), place);
-    return JSON.parse(content ?? '{}') as ContextMeta;
+    return mustReadContextMeta(content ?? '{}', id, DOCS_FILE);
   }
 
   isCollected(turn: number): boolean {

@@ -1,6 +1,7 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
 import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
+import { SEGMENTS } from '../journal/journal.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import {
   type JournalStart,
@@ -9,8 +10,8 @@ import {
   secureLastFrame,
 } from '../journal/read-journal.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { type Tails } from '../truth/state.ts';
-import { advanceTails } from './truths.ts';
+import { isTails, type Tails } from '../truth/state.ts';
+import { advanceTails, fileLengths } from './truths.ts';
 
 export interface Replayed {
   /** The last frame number in use. */
@@ -41,19 +42,59 @@ export async function replayJournal(
   const { seq, body } = checkpoint;
   let { tails } = body;
   let erased = false;
+  await assertPossible(files, tails);
   // A clean close is trusted, unless something was acknowledged after it.
   if (body.clean && (await markedSeq(files)) <= seq)
     return { seq, tails, any: false, erased: false };
   const start = startOf(checkpoint);
   if (start.synced) await left(() => secureLastFrame(files, start));
-  const last = await readJournal(files, start, async (_, writes) => {
+  const last = await readJournal(files, start, async (frame, writes, at) => {
     await checkExtents(files, writes);
+    const next = writes.reduce(advanceTails, tails);
+    if (!isTails(next) || !(await areWithin(files, tails, writes))) {
+      throw corrupt(SEGMENTS[at.segment], at.position, `frame ${frame} cannot be of this store`);
+    }
     await files.apply(writes);
     await left(() => files.catchUp());
-    tails = writes.reduce(advanceTails, tails);
+    tails = next;
     erased ||= writes.some(({ path }) => path === ERASED_FILE);
   });
   return { seq: last, tails, any: true, erased };
+}
+
+/**
+ * A file that was lost may be shorter than its tail by this much: 33 million turns. Beyond that the number is forged,
+ * and would take time and memory by itself.
+ */
+const LACKING_BYTES_MAX = 4 * 1024 ** 3;
+
+async function assertPossible(files: StoreFiles, tails: Tails): Promise<void> {
+  for (const [name, length] of fileLengths(tails)) {
+    if (length <= LACKING_BYTES_MAX) continue;
+    const size = await files.size(name);
+    if (length - size > LACKING_BYTES_MAX)
+      throw corrupt(name, size, `the file should have ${length} bytes`);
+  }
+}
+
+/** The slots of turns that are still open are the only gap that a frame leaves behind the tail of a file. */
+const GAP_BYTES_MAX = 64 * 1024 ** 2;
+/** A log has no tail, and may have been lost. */
+const LOG_GAP_BYTES_MAX = 1024 ** 3;
+
+/** False when a write would leave a gap that no file ever had. */
+async function areWithin(
+  files: StoreFiles,
+  tails: Tails,
+  writes: readonly JournalWrite[],
+): Promise<boolean> {
+  for (const write of writes) {
+    if (write.kind !== 'bytes' || write.offset <= GAP_BYTES_MAX) continue;
+    const tail = fileLengths(tails).get(write.path);
+    const gap = write.offset - Math.max(await files.size(write.path), tail ?? 0);
+    if (gap > (tail === undefined ? LOG_GAP_BYTES_MAX : GAP_BYTES_MAX)) return false;
+  }
+  return true;
 }
 
 /** The place where the frames after a checkpoint begin. */

@@ -3,7 +3,7 @@ import { encodeUtf8 } from '../../../base/text.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
-import type { ContextMeta } from '../../rows.ts';
+import { readContextMeta } from '../../context-meta.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { DocPlace } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
@@ -70,8 +70,13 @@ async function checkRecord({ findings }: Check, item: GoodDoc): Promise<void> {
   findings.counts.docs += 1;
   await findings.breathe(item.length, 'docs');
   const { name, content } = item.record;
-  if (content === undefined || isJson(content)) return;
-  findings.add({ ...damagedDoc('the content of the document is not JSON', item), id: name });
+  if (content === undefined) return;
+  const what = !isJson(content)
+    ? 'the content of the document is not JSON'
+    : contextOf(name) !== undefined && readContextMeta(content) === undefined
+      ? 'the document does not describe a context'
+      : undefined;
+  if (what !== undefined) findings.add({ ...damagedDoc(what, item), id: name });
 }
 
 /** A new content has a new version. A removal keeps the version that it removes. */
@@ -88,9 +93,7 @@ function takeVersion({ findings }: Check, item: GoodDoc, newest: Map<string, New
 }
 
 function nameIn(content: string | undefined): string | undefined {
-  return content === undefined || !isJson(content)
-    ? undefined
-    : (JSON.parse(content) as ContextMeta).name;
+  return content === undefined ? undefined : readContextMeta(content)?.name;
 }
 
 /** The index leads from a name to one context: if two contexts have it, one of them is not found. */

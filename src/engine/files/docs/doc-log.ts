@@ -11,6 +11,7 @@ import {
   docRecordLength,
 } from '../../../format/doc-record.ts';
 import { OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';
+import { isFileName, isName } from '../../names.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { DocPlace } from '../index/shelf.ts';
@@ -138,10 +139,16 @@ export function* docsIn(piece: Uint8Array, offset: number): Generator<GoodDoc> {
     if (length === undefined || at + length > piece.length) return;
     const bytes = piece.subarray(at, at + length);
     const record = decodeDocRecord(bytes);
-    if (record === undefined) return;
+    if (record === undefined || !hasOwnName(record)) return;
     yield { kind: 'doc', record, offset: offset + at, length, bytes };
     at += length;
   }
+}
+
+/** A published document is written to the file of its name. So a forged name must not lead to any other file. */
+function hasOwnName({ name, published }: DocRecord): boolean {
+  if (published) return isFileName(name);
+  return isName(name) || contextOf(name) !== undefined;
 }
 
 async function nextDoc(files: StoreFiles, from: number, end: number): Promise<number> {
@@ -158,5 +165,6 @@ async function nextDoc(files: StoreFiles, from: number, end: number): Promise<nu
 async function isDoc(files: StoreFiles, offset: number, end: number): Promise<boolean> {
   const length = docRecordLength(await files.read(DOCS_FILE, offset, DOC_HEADER_BYTES));
   if (length === undefined || length > Math.min(end - offset, RECORD_BYTES_MAX)) return false;
-  return decodeDocRecord(await files.read(DOCS_FILE, offset, length)) !== undefined;
+  const record = decodeDocRecord(await files.read(DOCS_FILE, offset, length));
+  return record !== undefined && hasOwnName(record);
 }

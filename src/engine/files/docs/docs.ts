@@ -6,7 +6,7 @@ import {
   OPEN_FILE_HEADER_BYTES,
   decodeFileHeader,
 } from '../../../format/file-header.ts';
-import type { ContextMeta } from '../../rows.ts';
+import { readContextMeta } from '../../context-meta.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { Index } from '../index/store-index.ts';
 import { extentsFile } from '../logs/line-log.ts';
@@ -63,7 +63,8 @@ function indexDoc(index: Index, { record, offset, length }: GoodDoc): void {
   index.setDoc(name, { offset, length, version, removed: content === undefined });
   const context = contextOf(name);
   if (context === undefined) return;
-  const { name: given, kind, labels = [], meta } = JSON.parse(content ?? '{}') as ContextMeta;
+  // A check reports content that cannot be read, and so does a read of it.
+  const { name: given, kind, labels = [], meta } = readContextMeta(content ?? '{}') ?? {};
   index.setContextTags(context, { name: given, kind, labels, fields: fieldsOf(meta) });
 }
 

@@ -1,10 +1,15 @@
 import { unsupported } from '../../../base/errors.ts';
 import { decodeCheckpoint, encodeCheckpoint } from '../../../format/checkpoint.ts';
-import { decodeFormatFile, type FormatFile, STORE_FORMAT } from '../../../format/format-file.ts';
+import {
+  decodeFormatFile,
+  type FormatFile,
+  isFormat,
+  STORE_FORMAT,
+} from '../../../format/format-file.ts';
 import { writeAndSync } from '../disk/file-handles.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Tails } from '../truth/state.ts';
+import { isCount, isFields, isTails, type Tails } from '../truth/state.ts';
 import type { JournalPlace } from './journal.ts';
 
 // A checkpoint says that everything up to frame `seq` is on the disk in its own file, and gives the lengths of the
@@ -51,12 +56,40 @@ export async function findCheckpoint(files: StoreFiles): Promise<Checkpoint | un
   for (const name of CHECKPOINT_FILES) {
     const length = Math.min(await files.size(name), CHECKPOINT_BYTES_MAX);
     const found = decodeCheckpoint(await files.read(name, 0, length));
-    if (found === undefined) continue;
+    if (found === undefined || !isBody(found.body)) continue;
     if (newest === undefined || found.generation > newest.generation) {
-      newest = { ...found, body: found.body as CheckpointBody };
+      newest = { ...found, body: found.body };
     }
   }
   return newest;
+}
+
+/** Whether the body of a checkpoint has its shape. A right checksum does not say who wrote it. */
+function isBody(value: unknown): value is CheckpointBody {
+  if (!isFields(value) || !isFields(value['journal']) || !Array.isArray(value['ages']))
+    return false;
+  const { clean, scrub, durability, journal, tails, ages, store } = value;
+  return (
+    typeof clean === 'boolean' &&
+    typeof scrub === 'boolean' &&
+    (durability === 'safe' || durability === 'unsafe') &&
+    (journal['segment'] === 0 || journal['segment'] === 1) &&
+    isCount(journal['position']) &&
+    isTails(tails) &&
+    ages.every(isAge) &&
+    (store === undefined || isFormat(store))
+  );
+}
+
+function isAge(value: unknown): value is Age {
+  if (!isFields(value) || !Array.isArray(value['packs'])) return false;
+  const { ms, nextPack, packs } = value;
+  return isCount(ms) && isCount(nextPack) && packs.every(isPackSpan);
+}
+
+/** Whether a value from a file names a pack, and how far it reaches. */
+export function isPackSpan(value: unknown): value is Age['packs'][number] {
+  return isFields(value) && isCount(value['number']) && isCount(value['length']);
 }
 
 /** The newest intact checkpoint. A store without one is damaged. */

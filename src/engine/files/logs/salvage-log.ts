@@ -18,6 +18,9 @@ import { extentsFile, NOT_WRITTEN, START } from './line-log.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 
+/** The most spaces that a repair puts in the place of missing lines. */
+const PADDING_BYTES_MAX = 1024 ** 3;
+
 const SPACE = 0x20;
 
 const LINE_FEED = 0x0a;
@@ -108,8 +111,7 @@ export async function salvagePage(
   const page: (string | LogDamage)[] = [];
   if (from < end) {
     for await (const { first, stretch } of walkStretches(log, from, end)) {
-      const begin = Math.max(0, from - first);
-      page.push(...linesOf(stretch).slice(begin, end - first));
+      page.push(...linesOf(stretch, Math.max(0, from - first), end - first));
     }
   }
   return { lines, bytes, page, damage: log.damage };
@@ -129,9 +131,13 @@ async function* walkStretches(
   }
 }
 
-function linesOf({ proved, damage, lines }: Stretch): readonly (string | LogDamage)[] {
-  if (proved !== undefined) return decodeUtf8(proved).split('\n').slice(0, -1);
-  return Array.from({ length: lines }, () => damage as LogDamage);
+function linesOf(
+  { proved, damage, lines }: Stretch,
+  from: number,
+  end: number,
+): readonly (string | LogDamage)[] {
+  if (proved !== undefined) return decodeUtf8(proved).split('\n').slice(0, -1).slice(from, end);
+  return Array.from({ length: Math.min(lines, end) - from }, () => damage as LogDamage);
 }
 
 async function readStretch(log: DamagedLog, before: Known, next: Known): Promise<Stretch> {
@@ -206,8 +212,10 @@ async function nextKnown({ files, name, last }: DamagedLog, before: Known): Prom
   return last;
 }
 
+/** No line is empty, so there are fewer lines than bytes. */
 function goesOn(a: LogExtent, b: LogExtent): boolean {
-  return a.endLine < b.endLine && a.endOffset < b.endOffset;
+  const lines = b.endLine - a.endLine;
+  return lines > 0 && lines < b.endOffset - a.endOffset;
 }
 
 /** The first readable and fitting extent from `from` downwards. Undefined when there is none above `above`. */
@@ -270,6 +278,8 @@ export async function mendLog(
     if (log === undefined) return;
     const { last, size, extentBytes } = log;
     const { endOffset } = last.extent;
+    // So many spaces are no log. Its lines are lost, and a backup has them.
+    if (endOffset - size > PADDING_BYTES_MAX) return;
     const isOff = size < endOffset || (await isMoved(log));
     if (isOff) await rewriteLines(log, quarantine);
     const hole = size > endOffset && !isOff ? await digHole(log, quarantine) : [];
@@ -305,16 +315,22 @@ async function firstTouched(log: DamagedLog): Promise<number> {
 
 async function* mendedLines(log: DamagedLog): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const { stretch } of walkStretches(log, 0, log.last.extent.endLine)) {
-    yield stretch.proved ?? (await unproved(log, stretch.offset, stretch.end));
+    if (stretch.proved === undefined) yield* unproved(log, stretch);
+    else yield stretch.proved;
   }
 }
 
 /** The bytes at this place, padded to the right length. */
-async function unproved(log: DamagedLog, offset: number, end: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(end - offset).fill(SPACE);
-  bytes.set(await log.files.read(log.name, offset, end - offset));
-  bytes[bytes.length - 1] = LINE_FEED;
-  return bytes;
+async function* unproved(
+  { files, name }: DamagedLog,
+  { offset, end }: Stretch,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = offset; at < end; at += PIECE_BYTES) {
+    const bytes = new Uint8Array(Math.min(PIECE_BYTES, end - at)).fill(SPACE);
+    bytes.set(await files.read(name, at, bytes.length));
+    if (at + bytes.length === end) bytes[bytes.length - 1] = LINE_FEED;
+    yield bytes;
+  }
 }
 
 /** Makes an extent for the bytes behind the last one. Their lines have numbers, and are never returned. */

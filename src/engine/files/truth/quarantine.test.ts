@@ -72,4 +72,18 @@ describe('the quarantine', () => {
     expect(await textOf(files, 'quarantine/a-b-8.bin')).toBe('89');
     expect(later.has(known)).toBe(true);
   });
+
+  it('overwrites no file that a forged list calls a copy', async () => {
+    const files = await filesWith('0123456789');
+    await files.io.mkdir('/s/quarantine');
+    const forged = { ...FOUND, id: 'gone', when: '' };
+    const names = ['a/b', '../s/a/b', 'quarantine/../a/b', 7, { length: 1 }];
+    const lines = [...names.map((copy) => ({ ...forged, copy })), null, 5, [], { copy: 'a/b' }];
+    const list = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    await files.replace('quarantine/list.jsonl', [Buffer.from(list)]);
+    const quarantine = await Quarantine.load(files);
+    expect(quarantine.copies).toEqual([]);
+    await quarantine.erase('gone', [FOUND]);
+    expect(await textOf(files, 'a/b')).toBe('0123456789');
+  });
 });

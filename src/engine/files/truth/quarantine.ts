@@ -2,6 +2,7 @@ import type { Problem } from '../../upkeep.ts';
 import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Found } from './findings.ts';
+import { isCount, isFields } from './state.ts';
 
 // The quarantine holds what a repair set aside: the bytes of damaged records, as they were found, and a list of
 // what was known of them. Nothing is removed from the files themselves.
@@ -146,11 +147,21 @@ function keyOf({ file, offset, what }: Problem): string {
   return `${file} ${offset} ${what}`;
 }
 
+/** A copy lies in the folder itself. A list that names another file must not have it overwritten. */
+const COPY_NAME = /^quarantine\/[^/]+\.bin$/;
+
 function parseEntry(line: string): Entry | undefined {
+  let entry: unknown;
   try {
-    return JSON.parse(line) as Entry;
+    entry = JSON.parse(line);
   } catch {
     // SyntaxError: the empty text behind the last line, or a line that a crash cut short.
     return undefined;
   }
+  if (!isFields(entry)) return undefined;
+  const { copy, file, offset, length, what } = entry;
+  if (typeof file !== 'string' || typeof what !== 'string') return undefined;
+  if (!isCount(offset) || !isCount(length)) return undefined;
+  const isCopy = copy === undefined || (typeof copy === 'string' && COPY_NAME.test(copy));
+  return isCopy ? (entry as unknown as Entry) : undefined;
 }

@@ -86,6 +86,37 @@ export interface Tails {
   readonly timeMs: number;
 }
 
+/** Below this number, the place of every record in its file is a safe integer. */
+const COUNT_MAX = 2 ** 44;
+
+/** True for a number that counts something in a store: records, packs, bytes, milliseconds. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= COUNT_MAX;
+}
+
+/** True for the fields of an object of JSON, whatever they are. */
+export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value from a file has the shape of tails. A right checksum does not say who wrote it. */
+export function isTails(value: unknown): value is Tails {
+  if (!isFields(value) || !Array.isArray(value['packs'])) return false;
+  const { nextTurn, nextContext, nextPatch, nextAlias, nextPack } = value;
+  const firsts = [nextTurn, nextContext, nextPatch, nextAlias, nextPack];
+  const { docsBytes, typesBytes, timeMs, nextCollected = 0 } = value;
+  return (
+    firsts.every((next) => isCount(next) && next > 0) &&
+    [docsBytes, typesBytes, timeMs, nextCollected].every(isCount) &&
+    value['packs'].every(isPackTail)
+  );
+}
+
+function isPackTail(value: unknown): boolean {
+  if (!isFields(value) || typeof value['bulk'] !== 'boolean') return false;
+  return [value['number'], value['length'], value['records']].every(isCount);
+}
+
 /** Kinds of lookups that a damaged file makes unreliable. */
 export type Area = 'blobs' | 'aliases' | 'turns' | 'heads' | 'patches' | 'docs' | 'logs';
 

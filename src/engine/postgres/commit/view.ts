@@ -7,6 +7,7 @@ import { decodeUtf8, encodeUtf8 } from '../../../base/text.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import { idempotencyHash } from '../../../format/idempotency.ts';
 import { TurnFlag } from '../../../format/turn-record.ts';
+import { mustReadContextMeta } from '../../context-meta.ts';
 import type { CommittedView, DocState, FileKind, LogState, OpenTurn } from '../../plan/draft.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { ContextMeta } from '../../rows.ts';
@@ -245,7 +246,7 @@ export class View implements CommittedView {
 
   async getContextMeta(id: number): Promise<ContextMeta> {
     const columns = await this.#contexts.get(id);
-    return JSON.parse(columns?.meta ?? '{}') as ContextMeta;
+    return mustReadContextMeta(columns?.meta ?? '{}', id, 'contexts');
   }
 
   async getLogState(name: string): Promise<LogState | undefined> {

@@ -2,6 +2,7 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { prepared } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
+import { mustReadContextMeta } from '../../context-meta.ts';
 import { fieldsOf } from '../../meta-fields.ts';
 import type { Draft } from '../../plan/draft.ts';
 import type { Totals } from '../feed/clock.ts';
@@ -60,7 +61,7 @@ export function writeContexts(transaction: Transaction, writes: ContextWrites): 
     const meta = said === undefined ? (before?.meta ?? '{}') : canonicalJson(said);
     const tree =
       before?.head === Number(head.head) ? before.head_tree : treeFor(Number(head.head), treeOf);
-    const kind = (JSON.parse(meta) as { kind?: string }).kind ?? null;
+    const kind = mustReadContextMeta(meta, id, 'contexts').kind ?? null;
     totals.contexts += (head.removed ? 0 : 1) - (before === undefined || before.removed ? 0 : 1);
     return { head, tree, kind, meta };
   });

@@ -1,10 +1,9 @@
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import { toHeadRow } from '../../plan/report.ts';
-import type { ContextMeta, ContextRow, TurnRow } from '../../rows.ts';
-import { parseBoundedJson } from '../../../base/bounded-json.ts';
+import type { ContextRow, TurnRow } from '../../rows.ts';
+import { mustReadContextMeta } from '../../context-meta.ts';
 import { NO_TURN } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import { bytesToKeyHash } from '../../../format/idempotency.ts';
 import { NO_HASH } from '../../../format/patch-record.ts';
@@ -45,20 +44,10 @@ export function toHeadRecord(columns: ContextColumns): HeadRecord {
 }
 
 export function toContextRow(columns: ContextColumns): ContextRow {
-  return { ...toHeadRow(toHeadRecord(columns)), meta: parseMeta(columns) };
-}
-
-function parseMeta({ id, meta }: ContextColumns): ContextMeta {
-  try {
-    const value = parseBoundedJson(meta);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch {
-    // Falls through: no commit wrote this text.
-  }
-  throw new QuipuError('CORRUPT', `the metadata of context ${id} cannot be read`, {
-    file: 'contexts',
-    offset: id,
-  });
+  return {
+    ...toHeadRow(toHeadRecord(columns)),
+    meta: mustReadContextMeta(columns.meta, columns.id, 'contexts'),
+  };
 }
 
 /** A row of `turns`. */

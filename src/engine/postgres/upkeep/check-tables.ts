@@ -1,10 +1,10 @@
 import type { Hash } from '../../../base/brand.ts';
-import { isQuipuError } from '../../../base/errors.ts';
+import { corrupt, isQuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
-import type { ContextMeta } from '../../rows.ts';
+import { readContextMeta } from '../../context-meta.ts';
 import type { CheckCounts, CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
 import { BlobReader } from '../blobs/blob-reader.ts';
 import { takeClockAlone } from '../feed/clock.ts';
@@ -131,7 +131,8 @@ export async function checkTables(
     }
     const [counts] = await sql.query<Counts>(toLong('check-counts', COUNTS));
     const [totals] = await sql.query<Omit<Counts, 'patches'>>(TOTALS);
-    if (counts === undefined || totals === undefined) throw new Error('the store has no clock');
+    if (counts === undefined || totals === undefined)
+      throw corrupt('clock', 'the table clock has no row; restore it from a backup');
     const isRight = Object.entries(totals).every(
       ([name, total]) => counts[name as 'turns'] === total,
     );
@@ -167,7 +168,12 @@ async function checkNames(sql: Sql): Promise<Problem[]> {
       [after, PAGE_NAMES],
     );
     for (const { id, meta, name } of page) {
-      const own = (JSON.parse(meta ?? '{}') as ContextMeta).name;
+      const said = readContextMeta(meta ?? '{}');
+      if (said === undefined) {
+        problems.push(toProblem('contexts', 'the metadata cannot be read', String(id)));
+        continue;
+      }
+      const own = said.name;
       if (own === (name === null ? undefined : decodeUtf8(name))) continue;
       const what = 'the table of names does not have the name of the context';
       problems.push(toProblem('context_names', what, String(id)));
