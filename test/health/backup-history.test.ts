@@ -1,9 +1,19 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStore, restoreStore as restore, type Store } from '../../src/index.ts';
 import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
 import { restoreStore } from '../../src/engine/files/backup/restore-store.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
-import { append, createContext, failure, putDoc } from '../../src/testing/engine-suite/fixture.ts';
+import {
+  append,
+  appendLines,
+  createContext,
+  failure,
+  putDoc,
+} from '../../src/testing/engine-suite/fixture.ts';
 import { COPY, openLive, readCopy, STORE } from './backup-rig.ts';
 
 /*
@@ -21,6 +31,7 @@ const WRITES: readonly (readonly [string, Write])[] = [
   ['blobs', (engine, text) => engine.putBlob({ chunks: once(text) })],
   ['documents', (engine, text) => putDoc(engine, 'a', JSON.stringify(text))],
   ['contexts', (engine) => createContext(engine)],
+  ['logs', (engine, text) => appendLines(engine, 'logs/a', JSON.stringify(text))],
 ];
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
@@ -50,7 +61,7 @@ describe.each(WRITES)('a restored store that goes on with %s', (_, write) => {
     expect(await readCopy(io.copy())).toBe(await readCopy(io, AGAIN));
   });
 
-  it.each([0, 2])('leaves a newer backup as it is, after %i writes', async (count) => {
+  it.each([0, 2, 4])('leaves a newer backup as it is, after %i writes', async (count) => {
     const io = await restoreFrom(OLDER, write);
     const before = await readCopy(io.copy());
     const { writer, engine } = await openLive(io, () => 2000, { path: AGAIN });
@@ -62,4 +73,32 @@ describe.each(WRITES)('a restored store that goes on with %s', (_, write) => {
     expect((await backupStore(writer, '/disk/third')).files).toBeGreaterThan(0);
     await engine.close();
   });
+});
+
+it('counts what a queue alone has, too', async () => {
+  const base = mkdtempSync(join(tmpdir(), 'quipu-history-'));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  const [older, newer, again] = [join(base, 'older'), join(base, 'newer'), join(base, 'again')];
+  const push = async (store: Store, content: string): Promise<void> => {
+    const queue = await store.queues.open('inbox');
+    await queue.push({ source: 'self', type: 'message', content });
+  };
+  {
+    await using store = await openStore(join(base, 'store'));
+    await push(store, 'both have this');
+    await store.maintain.backup(newer);
+    await store.maintain.backup(older);
+    await push(store, 'only here');
+    await store.maintain.backup(newer);
+  }
+  await restore(older, again);
+  await using store = await openStore(again);
+  await push(store, 'something else');
+  await failure(store.maintain.backup(newer), 'INVALID');
+  await store.maintain.backup(older);
+  await restore(newer, join(base, 'whole'));
+  await using whole = await openStore(join(base, 'whole'));
+  const queue = await whole.queues.open('inbox');
+  const events = await queue.peek({ lastEventId: 0, limit: 9 });
+  expect(events.map(({ content }) => content)).toEqual(['both have this', 'only here']);
 });

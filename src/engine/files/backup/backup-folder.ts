@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join, relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
 import { toBuffer } from '../../../format/bytes.ts';
@@ -17,6 +18,7 @@ import {
   type Checkpoint,
   type CheckpointBody,
   FORMAT_FILE,
+  type KnownBackups,
   readCheckpoint,
   readFormat,
   writeCheckpoint,
@@ -56,6 +58,8 @@ export async function isAsGoodAsEmpty({ io, root }: StoreFiles): Promise<boolean
 export interface BackupFolder {
   readonly files: StoreFiles;
   readonly format: FormatFile;
+  /** Names the folder, so that the store remembers what it has made of it. */
+  readonly id: string;
   /** The certain content of the folder. Undefined when everything except closed packs must be copied. */
   base: { readonly state: BackupState; readonly checkpoint: Checkpoint } | undefined;
   /** The closed packs that are whole and durable here. */
@@ -68,7 +72,7 @@ export interface BackupFolder {
 
 /** Runs `work` with the folder of a backup, which is checked and locked, and left as it was when it is not one. */
 export async function withBackupFolder<T>(
-  store: StoreFiles,
+  { files: store, backups }: { readonly files: StoreFiles; readonly backups: KnownBackups },
   path: string,
   work: (folder: BackupFolder) => Promise<T>,
 ): Promise<T> {
@@ -81,7 +85,11 @@ export async function withBackupFolder<T>(
   if (note === undefined) await makeFolder(store.io, path);
   return withLock(files, async () => {
     const base = note && (await findBase(files, note));
-    if (base !== undefined) await assertContinues(store, files, base.state);
+    const id = note?.folder ?? newId();
+    if (base !== undefined) {
+      assertKnown(files, base.state, backups[id] ?? []);
+      await assertContinues(store, files, base.state);
+    }
     await removeIndex(files);
     const erased = await countErased(store);
     const copied: CopiedPack[] = [];
@@ -92,7 +100,7 @@ export async function withBackupFolder<T>(
     const packs = new Map(known.map((pack) => [pack.number, pack]));
     const copiedErased = copied.length > 0 ? note?.copiedErased : undefined;
     const followed = Math.min(erased, base?.state.erased ?? erased, copiedErased ?? erased);
-    return work({ files, format, base, packs, erased, followed });
+    return work({ files, format, id, base, packs, erased, followed });
   });
 }
 
@@ -112,9 +120,15 @@ export async function notePack(folder: BackupFolder, pack: CopiedPack): Promise<
   await writeNote(folder.files, noteOf(folder));
 }
 
-function noteOf({ format, base, packs, followed }: BackupFolder): BackupNote {
+function noteOf({ format, id, base, packs, followed }: BackupFolder): BackupNote {
   const whole = base && { whole: base.state };
-  return { store: format.store, ...whole, copied: [...packs.values()], copiedErased: followed };
+  const copied = { copied: [...packs.values()], copiedErased: followed };
+  return { store: format.store, folder: id, ...whole, ...copied };
+}
+
+/** A name for a folder or a state that no other has. */
+export function newId(): string {
+  return randomBytes(8).toString('hex');
 }
 
 /**
@@ -150,10 +164,10 @@ export function visibleLengths({ tails }: CheckpointBody): Visible {
 export async function finishFolder(
   folder: BackupFolder,
   state: CopiedState,
-  how: { into: CopySink; redo: RedoFrame | undefined } & Pick<CheckpointBody, 'ages'>,
+  how: { into: CopySink; redo: RedoFrame | undefined } & Pick<CheckpointBody, 'ages' | 'backups'>,
 ): Promise<void> {
-  const { files, format, base } = folder;
-  const { into, redo, ages } = how;
+  const { files, format, id, base } = folder;
+  const { into, redo, ages, backups = {} } = how;
   const { store } = format;
   const { tails } = state;
   const before = base?.checkpoint ?? { generation: 1, seq: state.frame };
@@ -162,12 +176,17 @@ export async function finishFolder(
   // The copy has its own frames. Their numbers continue from its last frame.
   const seq = before.seq + (isSame || redo === undefined ? 0 : 1);
   const whole = { ...state, seq };
-  if (!isSame) {
+  if (isSame) {
+    // Queues and sessions may be others, so the state has a name of its own all the same.
+    const { checkpoint } = base;
+    const body = { ...checkpoint.body, backups };
+    await writeCheckpoint(files, { ...checkpoint, generation: checkpoint.generation + 1, body });
+  } else {
     await into.sync();
     await redo?.finish(seq);
     const note = { ...noteOf(folder), next: whole };
     await writeNote(files, note);
-    const now = { tails, ages, scrub: false, clean: false } as const;
+    const now = { tails, ages, backups, scrub: false, clean: false } as const;
     const body = { ...now, durability: 'safe', journal: REDO_PLACE } as const;
     const checkpoint = { generation: before.generation + 1, seq: before.seq, body };
     await writeCheckpoint(files, checkpoint);
@@ -177,7 +196,7 @@ export async function finishFolder(
   // Frames of an earlier state are not needed, and could hold data that was erased since.
   await cutToTails(files, new Map(SEGMENTS.map((name) => [name, 0])));
   if (base === undefined) await writeFormat(files, format);
-  await writeNote(files, { store, whole, copied: [], copiedErased: 0 });
+  await writeNote(files, { store, folder: id, whole, copied: [], copiedErased: 0 });
 }
 
 /** The journal place where a cleanly closed store continues: away from the frame of the next backup. */
@@ -203,7 +222,8 @@ export async function settle(
   const given = note.next !== undefined && sameTails(before.body.tails, note.next.tails);
   const { generation, body } = before;
   const scrub = body.scrub || erased;
-  const now = { tails: given ? body.tails : tails, ages: body.ages, scrub };
+  const { ages, backups = {} } = body;
+  const now = { tails: given ? body.tails : tails, ages, backups, scrub };
   return closeCleanly(files, generation + 1, seq, now);
 }
 
@@ -212,7 +232,7 @@ export async function closeCleanly(
   files: StoreFiles,
   generation: number,
   seq: number,
-  now: Pick<CheckpointBody, 'tails' | 'ages' | 'scrub'>,
+  now: Pick<CheckpointBody, 'tails' | 'ages' | 'backups' | 'scrub'>,
 ): Promise<Checkpoint> {
   const body = { ...now, clean: true, durability: 'safe', journal: JOURNAL_START } as const;
   const checkpoint = { generation, seq, body };
@@ -230,6 +250,22 @@ async function findBase(files: StoreFiles, note: BackupNote): Promise<BackupFold
   const { next } = note;
   const arrived = next !== undefined && sameTails(next.tails, tails);
   return { state: arrived ? next : known, checkpoint };
+}
+
+/**
+ * A store remembers what it has made of a folder, and its backups remember it with the store. So a store that was restored
+ * from an older backup does not know the state of a newer one, whatever the two differ in.
+ */
+function assertKnown(files: StoreFiles, { id }: BackupState, known: readonly string[]): void {
+  if (id === undefined || known.includes(id)) return;
+  throw notContinued(files, 'which has a state that this store has never been in');
+}
+
+function notContinued({ root }: StoreFiles, why: string): Error {
+  return invalid(
+    'backup',
+    `must not go to ${root}, ${why}: the store was restored from another backup since, or one of the two is damaged. Keep that folder, and choose another one`,
+  );
 }
 
 /**
@@ -252,10 +288,7 @@ async function assertContinues(
     // Heads change in place, and a collection removes packs.
     const mayDiffer = name === HEADS_FILE ? size >= length : isPack && (isErased || size === 0);
     if (mayDiffer || (await isSameEnd(store, files, name, length))) continue;
-    throw invalid(
-      'backup',
-      `must not go to ${files.root}, whose ${name} has records that this store does not have: the store was restored from another backup since, or one of the two is damaged. Keep that folder, and choose another one`,
-    );
+    throw notContinued(files, `whose ${name} has records that this store does not have`);
   }
 }
 

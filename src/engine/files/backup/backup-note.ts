@@ -18,6 +18,8 @@ const NOTE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** One state of the store, as it was copied. */
 export interface CopiedState {
+  /** Names this state. Missing in notes of older versions, and when the store had no room to remember it. */
+  readonly id?: string;
   /** The number of the last frame of the store in this state. */
   readonly frame: number;
   /** ISO 8601, UTC. */
@@ -40,6 +42,8 @@ export interface BackupState extends CopiedState {
 
 export interface BackupNote {
   readonly store: string;
+  /** Names this folder. Missing in notes of older versions. */
+  readonly folder?: string;
   /** The state that can be opened. Absent while the folder is unfinished. */
   readonly whole?: BackupState;
   /** The state that the run in progress, or the interrupted one, is about to make. */
@@ -66,15 +70,17 @@ export function decodeNote(bytes: Uint8Array): BackupNote | undefined {
 
 /** Whether the fields are those of a note. A right checksum does not say who wrote it. */
 function isNote(fields: Readonly<Record<string, unknown>>): fields is typeof fields & BackupNote {
-  const { store, whole, next, copied, copiedErased } = fields;
-  if (typeof store !== 'string' || !isCount(copiedErased)) return false;
+  const { store, folder = '', whole, next, copied, copiedErased } = fields;
+  if (typeof store !== 'string' || typeof folder !== 'string') return false;
+  if (!isCount(copiedErased)) return false;
   if (!Array.isArray(copied) || !copied.every(isPackSpan)) return false;
   return [whole, next].every((state) => state === undefined || isState(state));
 }
 
 function isState(value: unknown): value is BackupState {
   if (!isFields(value) || typeof value['at'] !== 'string' || !isTails(value['tails'])) return false;
-  const { frame, seq, openTurns, packs, logs, collectedBytes, erased } = value;
+  const { id = '', frame, seq, openTurns, packs, logs, collectedBytes, erased } = value;
+  if (typeof id !== 'string') return false;
   if (!Array.isArray(openTurns) || !openTurns.every(isCount)) return false;
   if (!Array.isArray(packs) || !packs.every(isPackSpan)) return false;
   return [frame, seq, logs, collectedBytes, erased].every(isCount);

@@ -3,7 +3,7 @@ import { isQuipuError, QuipuError } from '../../../base/errors.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import { corrupt, toQuipuError } from '../disk/io-error.ts';
+import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
 import type { Writer } from '../commit/writer.ts';
 import { copyTruths, fileLengths } from '../core/truths.ts';
@@ -14,6 +14,7 @@ import {
   type BackupFolder,
   finishFolder,
   makeUnfinished,
+  newId,
   notePack,
   visibleLengths,
   withBackupFolder,
@@ -56,7 +57,8 @@ export async function backupStore(
     // Copied damage would replace data that an earlier backup has intact.
     if (place !== undefined) throw cannotCopy(corrupt(place.file, place.offset, place.what));
     try {
-      const report = await withBackupFolder(writer.core.files, path, (folder) =>
+      const store = { files: writer.core.files, backups: writer.backups };
+      const report = await withBackupFolder(store, path, (folder) =>
         backUp(writer, folder, options),
       );
       await options.also?.();
@@ -105,9 +107,24 @@ async function backUp(
   }
   const packs = closedPacks(copied.packs.values());
   const collectedBytes = await core.files.size(COLLECTED_FILE);
-  const state = { ...moment, packs, logs: copied.logs.size, erased, collectedBytes };
-  await finishFolder(folder, state, { into, redo, ages });
+  const name = await nameState(writer, folder);
+  const state = { ...moment, packs, logs: copied.logs.size, erased, collectedBytes, ...name };
+  await finishFolder(folder, state, { into, redo, ages, backups: writer.backups });
   return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes };
+}
+
+/** The store knows the new state before the folder has it. Without room for that, the state has no name. */
+async function nameState(
+  writer: Writer,
+  { id: folder, base }: BackupFolder,
+): Promise<{ id?: string }> {
+  const id = newId();
+  const states = base?.state.id === undefined ? [id] : [base.state.id, id];
+  const known = await ifRoom(async () => {
+    await writer.rememberBackup(folder, states);
+    return { id };
+  });
+  return known ?? {};
 }
 
 /** The store at one moment. */

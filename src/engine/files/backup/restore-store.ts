@@ -76,8 +76,8 @@ async function restore(
     const into = new CopySink(target);
     await copyTruths(await runOf(source, into, progress), 'noted', checkpoint.body.tails);
     await into.sync();
-    const { tails, ages } = checkpoint.body;
-    await closeCleanly(target, 2, checkpoint.seq, { tails, ages, scrub: false });
+    const { tails, ages, backups = {} } = checkpoint.body;
+    await closeCleanly(target, 2, checkpoint.seq, { tails, ages, backups, scrub: false });
     await writeFormat(target, format);
     await target.io.remove(target.pathOf(UNFINISHED_FILE));
     return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes: 0 };
