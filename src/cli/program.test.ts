@@ -66,6 +66,8 @@ describe('help', () => {
     [['--store', 'x', 'session', 'tail', 'y'], 'quipu session follow'],
     [['--store', 'x', 'blob', 'tail', 'y'], 'one of quipu context follow'],
     [['workflow', 'strt'], 'quipu workflow'],
+    [['context', 'move-head', '1', '2'], 'quipu context move?)'],
+    [['context', 'moveHead', '1', '2'], 'quipu context move?)'],
   ])('of %j says what may have been meant', async (words, meant) => {
     using rig = new CliRig();
     const { code, err } = await rig.run(...words);

@@ -258,13 +258,13 @@ export interface Contexts {
     options?: AppendOptions,
   ): Promise<Turn[]>;
 
-  /** Returns the newest `n` turns up to the head; `n` is at most 10,000 here and in `before`. */
-  last(id: ContextIdLike, n: number, options?: ReadOptions): Promise<Jsonable<TurnPage>>;
+  /** Returns the newest `n` turns up to the head; `n` is 50 by default and at most 10,000 here and in `before`. */
+  last(id: ContextIdLike, n?: number, options?: ReadOptions): Promise<Jsonable<TurnPage>>;
   /** Returns the `n` turns before `turn`, which leads to the head or was appended to this context. */
   before(
     id: ContextIdLike,
     turn: TurnIdLike,
-    n: number,
+    n?: number,
     options?: ReadOptions,
   ): Promise<Jsonable<TurnPage>>;
   /** Returns turns with `fromDepth <= depth < toDepth` on the way to the head. */

@@ -53,6 +53,8 @@ export function suggest(
   paths: readonly (readonly string[])[],
 ): readonly string[] {
   const meant = Object.hasOwn(SYNONYMS, word) ? (SYNONYMS[word] ?? []) : [];
+  // A verb of the library, such as `moveHead`, often has the verb of the command in it.
+  const parts = word.split(/[-_]|(?=[A-Z])/).map((part) => part.toLowerCase());
   const verbs = (place: readonly string[]): string[] =>
     paths
       .filter((path) => path.slice(0, -1).join(' ') === place.join(' '))
@@ -66,6 +68,7 @@ export function suggest(
     () => [...named(alone, [word]), ...named(here, meant)],
     () => [...named(everywhere, [word]), ...named(alone, meant)],
     () => nearest(word, here),
+    () => named(here, parts),
     () => named(everywhere, meant),
     () => nearest(word, everywhere),
   ];

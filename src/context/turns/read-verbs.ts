@@ -6,7 +6,7 @@ import type { CheckedRead } from '../check-input.ts';
 import type { ContextsParts } from './loaded-page.ts';
 import { toTurnPage } from './loaded-page.ts';
 import type { Contexts } from '../contexts.ts';
-import { PAGE_TURNS_MAX, STREAM_BYTES_DEFAULT } from '../limits.ts';
+import { LIST_LIMIT_DEFAULT, PAGE_TURNS_MAX, STREAM_BYTES_DEFAULT } from '../limits.ts';
 import { mustGetSealed, readTurn } from './read-turns.ts';
 import type { Turn } from '../turn.ts';
 import { listIds, walkChain } from './walk-chain.ts';
@@ -19,13 +19,13 @@ export function readVerbs({ engine, readPage }: ContextsParts): ReadVerbs {
   }
 
   return {
-    async last(id, n, options = {}) {
+    async last(id, n = LIST_LIMIT_DEFAULT, options = {}) {
       const context = toContextId(id);
       checkCount(n, 'n', PAGE_TURNS_MAX);
       return toTurnPage(await readPage({ kind: 'last', context, n }, checkRead(options)));
     },
 
-    async before(id, turn, n, options = {}) {
+    async before(id, turn, n = LIST_LIMIT_DEFAULT, options = {}) {
       const page = { context: toContextId(id), turn: toTurnId(turn), n };
       checkCount(n, 'n', PAGE_TURNS_MAX);
       return toTurnPage(await readPage({ kind: 'before', ...page }, checkRead(options)));

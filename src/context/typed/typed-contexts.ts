@@ -77,11 +77,11 @@ interface TypedVerbs<S extends Schemas, Checked extends boolean> {
   ): Promise<TypedTurn<S, Checked>[]>;
   /** Checks the payload by the schema of the turn's type. */
   patch(turn: TurnIdLike, payload: unknown, options?: PatchOptions): Promise<Patch>;
-  last(id: ContextIdLike, n: number, options?: ReadOptions): Promise<TypedPage<S, Checked>>;
+  last(id: ContextIdLike, n?: number, options?: ReadOptions): Promise<TypedPage<S, Checked>>;
   before(
     id: ContextIdLike,
     turn: TurnIdLike,
-    n: number,
+    n?: number,
     options?: ReadOptions,
   ): Promise<TypedPage<S, Checked>>;
   range(

@@ -36,6 +36,13 @@ export function readsSuite(target: ContextsTarget): void {
       expect(await contexts.turn(noTurn)).toBeUndefined();
     });
 
+    it('reads fifty turns unless it is told how many', async () => {
+      const letters = Array.from({ length: 52 }, (_, n) => String(n));
+      const { contexts, id, ids } = await openWith(target, ...letters);
+      expectIds((await contexts.last(id)).turns, ids.slice(2));
+      expectIds((await contexts.before(id, present(ids[51]))).turns, ids.slice(1, 51));
+    });
+
     it('pages back from the head with a cursor', async () => {
       const { contexts, id, ids } = await openWith(target, ...LETTERS);
       const first = await contexts.last(id, 4);
