@@ -6,6 +6,7 @@ import type { Call } from '../../wire/call.ts';
 import { toReqId } from '../../wire/frame.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import { Deadlines } from './deadlines.ts';
+import type { Deadline } from './deadlines.ts';
 import { outcomeUnknown, timedOut, unavailable } from '../outcome.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 import type { Dial } from './dial.ts';
@@ -271,9 +272,13 @@ async function openConnection(
     meta: helloMeta({ token, quipu: true }),
   });
   const connection = new Connection(dialled, hello);
-  const timer = setTimeout(() => {
-    connection.end(unavailable(`the server did not answer within ${timeoutMs} ms`));
-  }, timeoutMs);
+  // A timer alone may fire early. Who waits for the owner of a store would then believe that there is time to ask again.
+  const deadlines = new Deadlines();
+  const late: Deadline = {
+    at: performance.now() + timeoutMs,
+    passed: () => connection.end(unavailable(`the server did not answer within ${timeoutMs} ms`)),
+  };
+  deadlines.add(late);
   try {
     const { reply } = connection.request({ type: MessageType.HELLO, parts: hello });
     assertQuipu(decodeHelloReply(await reply).caps);
@@ -284,7 +289,7 @@ async function openConnection(
       ? unavailable(`the server refused the connection: ${error.message}`, error)
       : error;
   } finally {
-    clearTimeout(timer);
+    deadlines.takeBack(late);
   }
 }
 
