@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ask } from '../../src/testing/search-suite/fixture.ts';
 import { claudeCode } from '../../src/import/sources/claude-code.ts';
 import { createScene, showAll } from './rig.ts';
 
@@ -76,7 +77,7 @@ describe('a session of Claude Code', () => {
     await scene.write(FILE, TEXT);
     await scene.run(claudeCode);
     const found = async (query: string): Promise<unknown[]> =>
-      (await scene.store.search(query)).hits.map(({ kind, role, at }) => [
+      (await ask(scene.store, query)).hits.map(({ kind, role, at }) => [
         kind,
         role,
         new Date(at).toISOString().slice(0, 10),

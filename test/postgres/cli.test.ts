@@ -81,7 +81,7 @@ it('serves a database', async () => {
   });
   const { store, tcp, http } = JSON.parse(await said) as Record<'store' | 'tcp' | 'http', string>;
   expect(store).toBe(shown);
-  const answer = await fetch(new URL('/v1/search?q=two+context:1', http));
+  const answer = await fetch(new URL('/v1/search?q=two+context:1&waitMs=20000', http));
   expect([answer.status, await answer.json()]).toMatchObject([200, { hits: [{ id: '2' }] }]);
   const remote = await openStore(tcp);
   expect((await remote.contexts.list()).items).toMatchObject([{}, {}, {}, { title: 'talk' }]);

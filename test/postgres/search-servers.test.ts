@@ -113,7 +113,7 @@ describe('servers that share an index', () => {
       );
     await holdFor('1 hour');
     await say(store, 'known, too');
-    const answer = await store.search('known', { waitMs: 300 });
+    const answer = await store.search('known', { waitMs: 300, timeMs: 10_000 });
     expect(answer.hits).toHaveLength(1);
     expect(answer.index).toMatchObject({ upToDate: false, done: 7, total: 9 });
     await holdFor('300 milliseconds');
@@ -177,7 +177,7 @@ describe('servers that share an index', () => {
     const { id } = await store.contexts.create();
     await store.contexts.append(id, { type: 'report', payload: 'extracted and raw' });
     expect(await idsOf(store, 'title')).toHaveLength(1);
-    const answer = await plain.search('extracted');
+    const answer = await plain.search('extracted', { timeMs: 10_000 });
     expect(answer.hits).toHaveLength(1);
     expect(answer.index.upToDate).toBe(false);
     expect(await idsOf(store, 'raw')).toEqual([]);

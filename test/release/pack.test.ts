@@ -85,7 +85,7 @@ const { id } = await store.contexts.create({ title: 'packed' });
 await store.contexts.append(id, { type: 'note', payload: { text: 'hello from the tarball' } });
 const { turns: [turn] } = await store.contexts.last(id, 1);
 await store.queues.open('inbox').then((queue) => queue.push({ source: 's', type: 'message', content: 'c' }));
-const { hits } = await store.search('tarball');
+const { hits } = await store.search('tarball', { waitMs: 60_000 });
 console.log(JSON.stringify([turn.payload.text, hits.length, typeof connectStore, Object.keys(browser).length > 0]));
 await store.close();
 `;

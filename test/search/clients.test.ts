@@ -43,8 +43,8 @@ describe('search', () => {
     const other = await openStore(folder);
     onTestFinished(() => other.close());
     await other.contexts.append(id, { type: 'm', payload: 'said by another' });
-    expect((await other.search('said')).hits).toHaveLength(2);
-    expect((await owner.search('another')).hits).toHaveLength(1);
+    expect((await ask(other, 'said')).hits).toHaveLength(2);
+    expect((await ask(owner, 'another')).hits).toHaveLength(1);
   });
 
   it('answers a web page', async () => {
@@ -56,7 +56,8 @@ describe('search', () => {
     const { id } = await served.store.contexts.create();
     await served.store.contexts.append(id, { type: 'm', payload: 'a page & more' });
     const client = new WebClient(url);
-    const answer = await client.search('page OR "& more"', { facets: true, limit: 5, around: 1 });
+    const wish = { facets: true, limit: 5, around: 1, waitMs: 20_000 };
+    const answer = await client.search('page OR "& more"', wish);
     expect(answer.hits).toMatchObject([{ id: '1', snippet: { text: 'a page & more' } }]);
     expect(answer.facets?.kind).toEqual([{ value: 'context', count: 1 }]);
     await expect(client.search('"open')).rejects.toMatchObject({ code: 'INVALID' });
@@ -81,7 +82,7 @@ describe('search', () => {
     onTestFinished(() => server.close(100));
     const search = async (token: string): Promise<readonly [number, string]> => {
       const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
-      const response = await fetch(new URL('/v1/search?q=secret', url), { headers });
+      const response = await fetch(new URL('/v1/search?q=secret&waitMs=20000', url), { headers });
       return [response.status, await response.text()];
     };
     for (const token of ['', 'nobody']) {
@@ -120,7 +121,7 @@ describe('search', () => {
     const store = await openStore(folder);
     const { id } = await store.contexts.create();
     const turn = await store.contexts.append(id, { type: 'm', payload: 'said' });
-    await store.search('said');
+    await ask(store, 'said');
     await store.close();
     const without = await openStore(folder, { search: false });
     onTestFinished(() => without.close());

@@ -448,7 +448,7 @@ class ThreadsTest(LiveTest):
         word = f"w{uuid.uuid4().hex}"
         talk = self.contexts.create()
         turn = self.contexts.append(talk.id, say(f"the {word} of Lima"))
-        answer = self.store.search(f'{word} kind:context', group=True)
+        answer = self.store.search(f'{word} kind:context', group=True, wait_ms=20_000)
         self.assertEqual([hit["id"] for hit in answer["groups"][0]["hits"]], [str(turn.id)])
         with self.assertRaises(quipudb.InvalidError):
             self.store.search('"open')
