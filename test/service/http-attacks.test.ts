@@ -95,7 +95,7 @@ describe('an upload', () => {
   });
 
   it('of less than is sent ends its connection, and the rest is no request', async () => {
-    const { port, store } = await serveHttp({ limits: { stallMs: 300 } });
+    const { port, store } = await serveHttp();
     const { id } = await store.contexts.create();
     const text = await talk(port, `${PUT}Content-Length: 3\r\n\r\nabc DELETE /v1/contexts/1`);
     expect(text).toContain('HTTP/1.1 400');

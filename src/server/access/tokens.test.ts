@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  renameSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -168,7 +169,9 @@ describe('access by tokens', () => {
     const onTrouble = (error: unknown): void => void troubles.push(error);
     const access = await TokenAccess.open({ path, needed: true, pollMs: 10, onTrouble });
     const one = await access.identify('one');
-    writeFileSync(path, '{"version":1');
+    // In one step: an empty file would be a problem of its own.
+    writeFileSync(`${path}.new`, '{"version":1');
+    renameSync(`${path}.new`, path);
     await expect.poll(() => one?.ended?.aborted, PATIENCE).toBe(true);
     await expect(access.identify('one')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await sleep(50);
