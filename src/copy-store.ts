@@ -15,6 +15,7 @@ import {
 } from './maintain/copy/copy-queues.ts';
 import type { QueuePair } from './maintain/copy/pair.ts';
 import type { QueueRecords } from './queue/upkeep/queue-records.ts';
+import { openDatabaseParts } from './store/open-database-parts.ts';
 
 /** A part of the store that a copy leaves out, and why. */
 export interface LeftOut {
@@ -139,9 +140,8 @@ async function openPlace(
     const engine = await openFilesEngine(folder, { create });
     return { engine, folder, queues: new FolderRecords(join(folder, 'queues')) };
   }
-  const { openPostgresEngine } = await import('./engine/postgres/postgres-engine.ts');
   const { PostgresRecords } = await import('./queue/postgres/postgres-records.ts');
-  const engine = await openPostgresEngine(place, { create });
+  const { engine } = await openDatabaseParts(place, { create });
   return { engine, queues: new PostgresRecords(engine.database) };
 }
 

@@ -11,8 +11,13 @@ export interface Address {
 }
 
 const SCHEMA_DEFAULT = 'quipu';
-/** A schema name that matches needs no quotes anywhere, so a connection setting can hold it as it is. */
-const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
+/**
+ * A schema name that matches needs no quotes anywhere, so a connection setting can hold it as it is. With `quipu_` in
+ * front it is the name of a channel, which has 63 characters at most.
+ */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,56}$/;
+/** Schemas of PostgreSQL itself. */
+const SYSTEM_SCHEMA = /^(?:pg_|information_schema$)/;
 
 /** The name shown for a place: a database address without its password, anything else unchanged. */
 export function nameOfPlace(place: string): string {
@@ -27,7 +32,10 @@ export function parseAddress(text: string): Address {
   const url = toUrl(text);
   const schema = url.searchParams.get('schema') ?? SCHEMA_DEFAULT;
   if (!SCHEMA.test(schema)) {
-    throw invalid('schema', 'must be made of lower-case letters, digits and _, 63 of them at most');
+    throw invalid('schema', 'must be made of lower-case letters, digits and _, 57 of them at most');
+  }
+  if (SYSTEM_SCHEMA.test(schema)) {
+    throw invalid('schema', `must not be ${schema}, which PostgreSQL keeps for itself`);
   }
   url.searchParams.delete('schema');
   const suffix = schema === SCHEMA_DEFAULT ? '' : `?schema=${schema}`;

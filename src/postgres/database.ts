@@ -59,7 +59,8 @@ export class Database implements Sql {
       pipeline: true,
       types: { getTypeParser: parserOf },
     };
-    this.#pool = new pg.Pool({ ...this.#config, max: connections });
+    // Connections that nobody uses do not keep the process alive, as an open folder does not.
+    this.#pool = new pg.Pool({ ...this.#config, max: connections, allowExitOnIdle: true });
     // A connection that breaks while idle is replaced at the next request.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => client.on('error', () => undefined));

@@ -28,25 +28,29 @@ CREATE TABLE IF NOT EXISTS quipu.transactions (
 
 const VERSION = 'SELECT coalesce(max(version), 0) AS version FROM quipu.migrations WHERE part = $1';
 
-/** Brings a part up to date, also when several processes try at once. Throws UNSUPPORTED for a part that is newer. */
-export async function migrate(database: Database, part: SchemaPart): Promise<void> {
+/**
+ * Brings a part up to date, also when several processes try at once. Returns true if there were no tables of it before.
+ * Throws UNSUPPORTED for a part that is newer.
+ */
+export async function migrate(database: Database, part: SchemaPart): Promise<boolean> {
   await layFoundation(database);
   const found = await database.query<{ version: number }>(VERSION, [part.name]);
-  if (isCurrent(database, part, found[0]?.version ?? 0)) return;
-  await database.write(async (transaction) => {
+  if (isCurrent(database, part, found[0]?.version ?? 0)) return false;
+  return await database.write(async (transaction) => {
     // The lock is held to the end of the transaction: a second process finds the work done.
     await transaction.query(`SELECT ${lockOf(database)}`);
     // Migrations name tables without a schema. This setting leads them to the store's schema until they are done.
     await transaction.query(`SET LOCAL search_path = ${database.address.schema}`);
     const [row] = await transaction.query<{ version: number }>(VERSION, [part.name]);
     const version = row?.version ?? 0;
-    if (isCurrent(database, part, version)) return;
+    if (isCurrent(database, part, version)) return false;
     for (const step of part.migrations) {
       if (step.version <= version) continue;
       await transaction.query(step.sql);
       const done = [part.name, step.version];
       await transaction.query('INSERT INTO quipu.migrations (part, version) VALUES ($1, $2)', done);
     }
+    return version === 0;
   });
 }
 

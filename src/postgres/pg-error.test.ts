@@ -65,5 +65,13 @@ describe('parseAddress', () => {
 
   it('refuses a schema that would need quotes', () => {
     expect(() => parseAddress('postgres://host/db?schema=a"b')).toThrow(/lower-case/);
+    expect(() => parseAddress(`postgres://host/db?schema=${'a'.repeat(58)}`)).toThrow(/57/);
+  });
+
+  it('refuses a schema of the database itself', () => {
+    for (const schema of ['pg_catalog', 'pg_mine', 'information_schema']) {
+      const parse = (): unknown => parseAddress(`postgres://host/db?schema=${schema}`);
+      expect(parse).toThrow(/keeps for itself/);
+    }
   });
 });

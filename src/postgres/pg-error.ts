@@ -102,7 +102,9 @@ export function toPgError(error: unknown, { name, statementMs }: FailedAt): unkn
     case '28000':
       return make('UNAUTHORIZED', 'the database refused the user or the password', {});
     case '42501':
-      return make('FORBIDDEN', message, { scope: 'database' });
+      return make('FORBIDDEN', `${message}; grant the user of the address this right`, {
+        scope: 'database',
+      });
     case '3D000':
       return make('NOT_FOUND', message, { what: 'database', id: name });
     case '22021':

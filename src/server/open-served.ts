@@ -4,6 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
 import { nameOfPlace } from '../postgres/address.ts';
 import { keptStore, partsIn } from '../store/kept-store.ts';
+import { openDatabaseParts } from '../store/open-database-parts.ts';
 import type { Served } from './calls/call-handler.ts';
 
 /** A store for a server to serve. */
@@ -16,13 +17,8 @@ export interface Opened extends Served {
 
 export async function openServed(place: string, settings: boolean = true): Promise<Opened> {
   if (parsePlace(place).kind === 'database') {
-    // Loaded only here: few servers have a database.
-    const { openPostgresEngine } = await import('../engine/postgres/postgres-engine.ts');
-    const { indexInDatabase } = await import('../search/postgres/index-place.ts');
-    const opened = await openPostgresEngine(place);
-    const { database } = opened;
-    const parts = { queues: { database }, place: indexInDatabase(database) };
-    const kept = keptStore(opened, { ...parts, settings, served: true });
+    const { engine, ...parts } = await openDatabaseParts(place);
+    const kept = keptStore(engine, { ...parts, settings, served: true });
     return { ...kept, name: nameOfPlace(place), folder: undefined };
   }
   const parts = partsIn(place);

@@ -10,6 +10,7 @@ import { LastTurnsReader, TurnReader } from './read/turn-reader.ts';
 import { RecordReader } from './read/record-reader.ts';
 import { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
+import type { SchemaPart } from '../../postgres/migrate.ts';
 import { ChangeFeed, READ_SEQ } from './feed/change-feed.ts';
 import { GroupCommitter, Rivals } from './commit/commit-group.ts';
 import { Presence } from './feed/presence.ts';
@@ -35,7 +36,7 @@ export const CAPABILITIES: EngineCapabilities = {
 };
 
 /** The engine over a database. */
-interface PostgresEngine extends Engine {
+export interface PostgresEngine extends Engine {
   /** The database, for data beside the store in the same database. It closes with the engine. */
   readonly database: Database;
   /** Seals an abandoned turn as interrupted, unless another writer has gone on writing to it. */
@@ -206,6 +207,8 @@ export interface PostgresEngineOptions extends DatabaseOptions {
   readonly clock?: () => number;
   /** Memory limit for payloads that were read. Default 64 MiB. */
   readonly cacheBytes?: number;
+  /** More tables for a store that is made now: its later users may lack the right to make tables. Default none. */
+  readonly moreTables?: readonly SchemaPart[];
 }
 
 const CACHE_BYTES = 64 * 1024 * 1024;
@@ -218,11 +221,13 @@ export async function openPostgresEngine(
   place: string | Database,
   options: PostgresEngineOptions = {},
 ): Promise<PostgresEngine> {
-  const { clock = Date.now, create = true, cacheBytes = CACHE_BYTES, ...databaseOptions } = options;
+  const { clock = Date.now, create = true, cacheBytes = CACHE_BYTES } = options;
+  const { moreTables = [], ...databaseOptions } = options;
   const database = typeof place === 'string' ? new Database(place, databaseOptions) : place;
   try {
     if (!create) await assertThere(database);
-    await migrate(database, STORE_SCHEMA);
+    const isNew = await migrate(database, STORE_SCHEMA);
+    if (isNew) for (const part of moreTables) await migrate(database, part);
     const [row] = await database.query<{ seq: number; store: string }>(READ_SEQ);
     if (row === undefined) throw new Error('the store has no clock');
     database.expect(row.store);

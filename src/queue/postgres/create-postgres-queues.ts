@@ -25,7 +25,7 @@ export function createPostgresQueues(database: Database): OwnedQueues {
   const rings = new QueueRings(database);
   const ended = new AbortController();
   const workers = new Set<Promise<void>>();
-  let ready: Promise<void> | undefined;
+  let ready: Promise<unknown> | undefined;
 
   async function prepare(): Promise<void> {
     ready ??= migrate(database, QUEUE_TABLES);

@@ -47,7 +47,7 @@ const TAKE_CONSUMER = prepared('queue-adopt-consumer')`
 /** The queues of a database, for a copy. The first queue creates the tables. */
 export class PostgresRecords implements QueueRecords {
   readonly #database: Database;
-  #ready: Promise<void> | undefined;
+  #ready: Promise<unknown> | undefined;
 
   constructor(database: Database) {
     this.#database = database;
@@ -121,7 +121,7 @@ export class PostgresRecords implements QueueRecords {
   close(): void {}
 
   /** Runs once for a copy, and not for each of its pages. */
-  #makeReady(): Promise<void> {
+  #makeReady(): Promise<unknown> {
     this.#ready ??= migrate(this.#database, QUEUE_TABLES);
     return this.#ready;
   }

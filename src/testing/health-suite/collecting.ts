@@ -29,6 +29,17 @@ function treeOf(file: string): BlobPut {
 
 export function collectingSuite(target: StoreTarget): void {
   describe('collectGarbage', () => {
+    it('takes any time from 0 as the age that spares, and nothing else', async () => {
+      const { store } = await openRig(target);
+      await store.blobs.put(Buffer.from('young'));
+      for (const graceMs of [3_600_000.5, 1e300]) {
+        expect(await store.maintain.gc({ graceMs })).toMatchObject({ deadBlobs: 0 });
+      }
+      for (const graceMs of [-1, Number.NaN, Infinity, '1' as never]) {
+        await failure(store.maintain.gc({ graceMs }), 'INVALID');
+      }
+    });
+
     it('stops before anything goes when a root cannot be read, and says whose', async () => {
       const { engine } = await openRig(target);
       await engine.commit({ blobs: [blobOf('a')] });

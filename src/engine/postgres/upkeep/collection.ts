@@ -66,7 +66,7 @@ export async function startCollection(
         seq: clock.seq,
         nextTurn: clock.next_turn,
         nextPatch: clock.next_patch,
-        beforeMs: Math.max(parts.clock(), clock.time_ms) - options.graceMs,
+        beforeMs: Math.floor(Math.max(0, Math.max(parts.clock(), clock.time_ms) - options.graceMs)),
         open: new Set(open.map(({ turn }) => turn)),
       };
     });
