@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import { toWhole } from '../base/check-value.ts';
-import { unsupported } from '../base/errors.ts';
+import { checkSignal, toWhole } from '../base/check-value.ts';
+import { isQuipuError, unsupported } from '../base/errors.ts';
 import type {
+  NewEvent,
   OpenQueueOptions,
   PeekOptions,
   PopOptions,
@@ -44,6 +45,10 @@ function remoteQueue(engine: Caller, name: string): Queue {
   const sent = Object.fromEntries(sends) as Pick<Queue, QueueMethod>;
   const queue = {
     ...sent,
+    // An event of another queue has more fields, and may be pushed as it is.
+    push: async (event: NewEvent) => sent.push(toNew(event)),
+    pushBatch: async (events: readonly NewEvent[]) =>
+      sent.pushBatch(Array.isArray(events) ? events.map(toNew) : events),
     // On the wire an event's id is a number.
     pop: async (consumer: string, options: PopOptions) => sent.pop(consumer, withNumber(options)),
     peek: async (options: PeekOptions) => sent.peek(withNumber(options)),
@@ -51,20 +56,35 @@ function remoteQueue(engine: Caller, name: string): Queue {
   return { ...queue, follow: (options) => follow(queue, options) };
 }
 
+/** The fields that a queue stores. The server refuses others, as it does everywhere. */
+function toNew(event: NewEvent): NewEvent {
+  if (typeof event !== 'object' || event === null) return event;
+  const { source, type, subtype, content } = event;
+  return { source, type, content, ...(subtype !== undefined && { subtype }) };
+}
+
 function withNumber<O extends PeekOptions>(options: O): O {
   return { ...options, lastEventId: toWhole(options.lastEventId, 'last event id') };
 }
 
-/** Looks for new events at intervals. */
+/** Looks for new events at intervals. Ends when the store closes. */
 async function* follow(
   queue: Pick<Queue, 'peek'>,
   options: QueueFollowOptions = {},
 ): AsyncGenerator<QueueEvent, void, undefined> {
-  const { signal, filter } = options;
-  let lastEventId = options.lastEventId ?? 0;
+  const { filter } = options;
+  const signal = checkSignal(options.signal);
+  let { lastEventId = 0 } = options;
   const isOver = (): boolean => signal?.aborted === true;
-  while (!isOver()) {
-    const events = await queue.peek({ lastEventId, ...(filter !== undefined && { filter }) });
+  for (let first = true; !isOver(); first = false) {
+    const given = { lastEventId, ...(filter !== undefined && filter !== null && { filter }) };
+    let events: readonly QueueEvent[];
+    try {
+      events = await queue.peek(given);
+    } catch (error) {
+      if (!first && isQuipuError(error, 'CLOSED')) return;
+      throw error;
+    }
     for (const event of events) {
       if (isOver()) return;
       yield event;

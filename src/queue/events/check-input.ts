@@ -1,3 +1,4 @@
+import { shown } from '../../base/text.ts';
 import { checkWhole, toWhole } from '../../base/check-value.ts';
 import {
   QuipuError,
@@ -32,11 +33,11 @@ export function checkEvent(event: NewEvent): CheckedEvent {
   if (typeof event !== 'object' || event === null) throw invalid('event', 'must be an object');
   const source = checkSource(event.source);
   if (!TYPES.includes(event.type)) {
-    throw invalid('type', `must be message or record, got ${JSON.stringify(event.type)}`);
+    throw invalid('type', `must be message or record, got ${shown(event.type)}`);
   }
   const { subtype = null } = event;
   if (subtype !== null && (typeof subtype !== 'string' || !WORD.test(subtype))) {
-    throw invalid('subtype', `must be a lower-case word, got ${JSON.stringify(subtype)}`);
+    throw invalid('subtype', `must be a lower-case word, got ${shown(subtype)}`);
   }
   return { source, type: event.type, subtype, content: checkContent(event.content) };
 }
@@ -97,7 +98,7 @@ export function checkQueueName(name: unknown): string {
   if (typeof name === 'string' && QUEUE_NAME.test(name)) return name;
   throw invalid(
     'queue',
-    `must have a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${JSON.stringify(name)}`,
+    `must have a name of 1 to 100 of the characters a-z 0-9 . _ - that begins with a letter or digit, got ${shown(name)}`,
   );
 }
 
@@ -113,7 +114,7 @@ export function checkConsumer(consumer: unknown): string {
   }
   throw invalid(
     'consumer',
-    `must be a name of 1 to ${CONSUMER_CHARS_MAX} characters and at most ${CONSUMER_BYTES_MAX} bytes, without slashes and control characters, that does not start with a hyphen; got ${JSON.stringify(consumer)}`,
+    `must be a name of 1 to ${CONSUMER_CHARS_MAX} characters and at most ${CONSUMER_BYTES_MAX} bytes, without slashes and control characters, that does not start with a hyphen; got ${shown(consumer)}`,
   );
 }
 
@@ -153,7 +154,7 @@ export function checkLastEventId(id: unknown): number {
 export function checkFence(fence: unknown): number | undefined {
   if (fence === undefined) return undefined;
   if (typeof fence === 'number' && Number.isSafeInteger(fence) && fence >= 1) return fence;
-  throw invalid('fence', `must be a whole number from 1, got ${JSON.stringify(fence)}`);
+  throw invalid('fence', `must be a whole number from 1, got ${shown(fence)}`);
 }
 
 // The source of an event, as segments between colons:

@@ -1,3 +1,4 @@
+import { checkString } from '../../base/text.ts';
 import { invalid, type QuipuError } from '../../base/errors.ts';
 import {
   COLUMNS,
@@ -43,6 +44,7 @@ const INTEGER_MAX = 2n ** 63n - 1n;
 
 /** Throws INVALID, with the place, for anything that is not a filter. */
 export function parseFilter(text: string): Filter {
+  checkString(text, 'filter');
   if (text.length > FILTER_CHARS_MAX) {
     throw invalid('filter', `may have at most ${FILTER_CHARS_MAX} characters, got ${text.length}`);
   }

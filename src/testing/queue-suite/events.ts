@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { failure } from '../engine-suite/fixture.ts';
+import type { NewEvent, QueueEvent } from '../../queue/events/queue.ts';
+import { failure, present } from '../engine-suite/fixture.ts';
 import { contents, message, openQueue, openQueues } from './fixture.ts';
 import type { QueueTarget } from './queue-target.ts';
 
@@ -103,6 +104,40 @@ export function eventSuite(target: QueueTarget): void {
       expect(seen).toEqual(['1', '3', '4']);
       const past = queue.follow({ lastEventId: -1 })[Symbol.asyncIterator]();
       await failure(past.next(), 'INVALID');
+    });
+
+    it('are followed until the queues are closed', async () => {
+      const { queues, close } = await target.open();
+      const queue = await queues.open('inbox');
+      await queue.push(message('1'));
+      const following = queue.follow()[Symbol.asyncIterator]();
+      expect(await following.next()).toMatchObject({ value: { content: '1' } });
+      const next = following.next();
+      await close();
+      expect(await next).toMatchObject({ done: true });
+    });
+
+    it('go from one queue to another as they are', async () => {
+      const { queues } = await openQueues(target);
+      const [from, to] = [await queues.open('from'), await queues.open('to')];
+      await from.pushBatch([message('1'), { ...message('2'), subtype: 'late' }]);
+      const events = (await from.peek({ lastEventId: 0 })) as (QueueEvent & NewEvent)[];
+      await to.pushBatch(events);
+      await to.push(present(events[1]));
+      const taken = await to.peek({ lastEventId: 0 });
+      expect(taken.map(({ id, content, subtype }) => [id, content, subtype])).toEqual([
+        [1, '1', null],
+        [2, '2', 'late'],
+        [3, '2', 'late'],
+      ]);
+    });
+
+    it('are selected by filters that are texts', async () => {
+      const queue = await openQueue(target);
+      for (const filter of [5, 5n, ['source']] as never[]) {
+        await failure(queue.peek({ lastEventId: 0, filter }), 'INVALID');
+      }
+      await failure(queue.pop(5n as never, { lastEventId: 0 }), 'INVALID');
     });
   });
 }
