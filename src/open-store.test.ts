@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { OpenOptions } from './open-store.ts';
 import { openStore } from './open-store.ts';
+import { freshFolder } from './testing/fresh-folder.ts';
 
 describe('openStore', () => {
   it.each([
@@ -46,6 +48,18 @@ describe('openStore', () => {
     await expect(openStore('quipu://127.0.0.1:1', { create: true })).rejects.toThrow(
       '"create" is an option of the process that keeps the data',
     );
+  });
+
+  it('ends a blob that is being read with CLOSED', async () => {
+    const store = await openStore(freshFolder('quipu-close-', onTestFinished), { share: false });
+    const { hash } = await store.blobs.put(randomBytes(4 << 20));
+    const reader = store.blobs.stream(hash).getReader();
+    await reader.read();
+    await store.close();
+    const readOn = async (): Promise<void> => {
+      while (!(await reader.read()).done);
+    };
+    await expect(readOn()).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
   it('wants a path', async () => {

@@ -1,3 +1,4 @@
+import { shown } from './base/text.ts';
 import { type QuipuError, invalid, unsupported } from './base/errors.ts';
 import { given } from './base/given.ts';
 import { parsePlace } from './base/place.ts';
@@ -8,6 +9,7 @@ import { openHosted } from './host/host.ts';
 import type { SearchSettings } from './search/contract/search.ts';
 import { createStore } from './store/create-store.ts';
 import { keptStore, partsIn } from './store/kept-store.ts';
+import { openDatabaseParts } from './store/open-database-parts.ts';
 import type { Store } from './store/store.ts';
 
 /**
@@ -102,13 +104,11 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   // Validate.
   const { durability = 'safe', create = true, share = true, cacheBytes, clock } = options;
   if (durability !== 'safe' && durability !== 'unsafe') {
-    throw new TypeError(
-      `"durability" must be "safe" or "unsafe", got ${JSON.stringify(durability)}`,
-    );
+    throw new TypeError(`"durability" must be "safe" or "unsafe", got ${shown(durability)}`);
   }
   for (const [name, value] of Object.entries({ create, share })) {
     if (typeof value === 'boolean') continue;
-    throw new TypeError(`"${name}" must be true or false, got ${JSON.stringify(value)}`);
+    throw new TypeError(`"${name}" must be true or false, got ${shown(value)}`);
   }
   if (clock !== undefined && typeof clock !== 'function') {
     throw new TypeError(
@@ -152,13 +152,8 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
 /** Opens a PostgreSQL database as a store. */
 export async function openDatabase(url: string, options: OpenOptions): Promise<Store> {
   const { create, clock, connections, cacheBytes, maxPayloadBytes } = options;
-  // This module is loaded here, so that opening a folder does not load the client of a database.
-  const { openPostgresEngine } = await import('./engine/postgres/postgres-engine.ts');
   const ofEngine = given({ create, clock, connections, cacheBytes });
-  const engine = await openPostgresEngine(url, ofEngine);
-  const { database } = engine;
-  const { indexInDatabase } = await import('./search/postgres/index-place.ts');
-  const parts = { queues: { database }, place: indexInDatabase(database) };
+  const { engine, ...parts } = await openDatabaseParts(url, ofEngine);
   const ofStore = given({ maxPayloadBytes, clock });
   return keptStore(engine, { ...parts, settings: options.search, ...ofStore }).store;
 }
@@ -202,5 +197,5 @@ function unknownOption(name: string): string {
 
 function assertAtLeast(name: string, value: number | undefined, min: number): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= min)) return;
-  throw new RangeError(`"${name}" must be a whole number of at least ${min}, got ${String(value)}`);
+  throw new RangeError(`"${name}" must be a whole number of at least ${min}, got ${shown(value)}`);
 }

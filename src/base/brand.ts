@@ -1,3 +1,4 @@
+import { shown } from './text.ts';
 import { QuipuError } from './errors.ts';
 
 declare const brand: unique symbol;
@@ -29,7 +30,7 @@ export function toHash(text: string, what = 'hash'): Hash {
   if (typeof text === 'string' && /^[0-9a-f]{64}$/.test(text)) return text as Hash;
   throw new QuipuError(
     'INVALID',
-    `expected 64 lower-case hex digits as ${what}, got ${JSON.stringify(text)}`,
+    `expected 64 lower-case hex digits as ${what}, got ${shown(text)}`,
     { what },
   );
 }

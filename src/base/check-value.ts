@@ -1,5 +1,5 @@
 import { invalid } from './errors.ts';
-import { kindOf } from './text.ts';
+import { kindOf, shown } from './text.ts';
 
 // Checks of arguments that are no texts. Each returns the value, and throws INVALID with the name of the argument.
 
@@ -7,7 +7,7 @@ export function checkWhole(value: unknown, what: string, min: number, max: numbe
   if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) {
     return Number(value);
   }
-  throw invalid(what, `must be a whole number from ${min} to ${max}, got ${String(value)}`);
+  throw invalid(what, `must be a whole number from ${min} to ${max}, got ${shown(value)}`);
 }
 
 /** A whole number from 0, given as a number, a bigint or decimal digits. */
@@ -15,8 +15,19 @@ export function toWhole(value: unknown, what: string): number {
   const isDigits = typeof value === 'string' && /^(?:0|[1-9][0-9]{0,15})$/.test(value);
   const number = isDigits || typeof value === 'bigint' ? Number(value) : value;
   if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return number;
-  const got = typeof value === 'string' ? JSON.stringify(value.slice(0, 64)) : String(value);
-  throw invalid(what, `must be a whole number from 0, got ${got}`);
+  throw invalid(what, `must be a whole number from 0, got ${shown(value)}`);
+}
+
+/** A misspelled option would do nothing, silently. `known` has the names of all options of the verb `what`. */
+export function checkNames(
+  options: object,
+  known: Readonly<Record<string, true>>,
+  what: string,
+): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const names = Object.keys(known).join(', ');
+  throw invalid(what, `has no option ${JSON.stringify(unknown)}; it has ${names}`);
 }
 
 export function checkBoolean(value: unknown, what: string): boolean {

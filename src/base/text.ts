@@ -55,6 +55,15 @@ export function toMarkdownLine(text: string): string {
   return line.replace(/[\\`*_{}[\]<>()#+!|~&-]/g, (mark) => `\\${mark}`);
 }
 
+const SHOWN_CHARS_MAX = 200;
+
+/** The value that the caller gave, for messages. It may be any value, also one that has no JSON, such as an id. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, SHOWN_CHARS_MAX));
+  const isSimple = ['number', 'bigint', 'boolean', 'undefined'].includes(typeof value);
+  return isSimple ? String(value) : kindOf(value);
+}
+
 /** Describes, for messages, the value that the caller gave instead. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';

@@ -1,8 +1,8 @@
 import { NO_TURN, toTurnId } from '../base/brand.ts';
 import type { TurnId, TurnIdLike } from '../base/brand.ts';
-import { checkBoolean } from '../base/check-value.ts';
+import { checkBoolean, checkNames } from '../base/check-value.ts';
 import { invalid } from '../base/errors.ts';
-import { checkBounded, checkLine, kindOf } from '../base/text.ts';
+import { checkBounded, checkLine, kindOf, shown } from '../base/text.ts';
 import type { Batch } from '../engine/batch.ts';
 import type { ContextQuery, TimeRange } from '../engine/engine.ts';
 import { checkDetails } from './context-details.ts';
@@ -62,7 +62,7 @@ export function checkRead(
 /** Checks a whole number from 0 to `max`. */
 export function checkCount(n: number, what: string, max: number): number {
   if (Number.isSafeInteger(n) && n >= 0 && n <= max) return n;
-  throw invalid(what, `must be a whole number from 0 to ${max}, got ${String(n)}`);
+  throw invalid(what, `must be a whole number from 0 to ${max}, got ${shown(n)}`);
 }
 
 export function checkType(type: unknown): string {
@@ -115,11 +115,7 @@ export function checkList(options: ListOptions): ContextQuery {
   const { label, kind, namePrefix, meta, created, updated } = options;
   const { limit = LIST_LIMIT_DEFAULT, cursor, count = false } = options;
   // A condition that is misspelled would list all contexts.
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(LIST_OPTIONS, name));
-  if (unknown !== undefined) {
-    const known = Object.keys(LIST_OPTIONS).join(', ');
-    throw invalid('list', `has no option ${JSON.stringify(unknown)}; it has ${known}`);
-  }
+  checkNames(options, LIST_OPTIONS, 'list');
   if (cursor !== undefined && typeof cursor !== 'string') {
     throw invalid('cursor', `must be a string from the page before, got ${kindOf(cursor)}`);
   }

@@ -1,6 +1,6 @@
 import { checkWhole } from '../base/check-value.ts';
 import { invalid } from '../base/errors.ts';
-import { checkString } from '../base/text.ts';
+import { checkString, shown } from '../base/text.ts';
 import { exportSession, importSession } from './carry/export-session.ts';
 import { toTarget } from './carry/move-session.ts';
 import { artifactsFolderOf } from './files/session-names.ts';
@@ -106,6 +106,6 @@ function checkTidy(options: TidyOptions): void {
   for (const name of ['maxAgeMs', 'maxBytes'] as const) {
     const amount = options[name];
     if (amount === undefined || (Number.isFinite(amount) && amount >= 0)) continue;
-    throw invalid(name, `must be a number from 0, got ${String(amount)}`);
+    throw invalid(name, `must be a number from 0, got ${shown(amount)}`);
   }
 }

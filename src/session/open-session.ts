@@ -1,5 +1,5 @@
 import { QuipuError, invalid, notFound } from '../base/errors.ts';
-import { checkString } from '../base/text.ts';
+import { checkString, shown } from '../base/text.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Io, IoFile } from '../engine/io.ts';
 import type { ArtifactDraft, Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
@@ -124,11 +124,11 @@ export class OpenSession implements Session {
 
   last(count: number, options: SessionLastOptions = {}): Promise<SessionView> {
     if (!Number.isSafeInteger(count) || count < 0) {
-      throw invalid('count', `must be a whole number from 0, got ${String(count)}`);
+      throw invalid('count', `must be a whole number from 0, got ${shown(count)}`);
     }
     const { before, maxBytes = Infinity } = options;
     if (before !== undefined && (!Number.isSafeInteger(before) || before < 0)) {
-      throw invalid('before', `must be the cursor of another page, got ${String(before)}`);
+      throw invalid('before', `must be the cursor of another page, got ${shown(before)}`);
     }
     return this.#read((log) => {
       const to = Math.max(log.from, Math.min(log.to, before ?? log.to));

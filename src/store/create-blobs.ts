@@ -1,3 +1,4 @@
+import { shown } from '../base/text.ts';
 import { join } from 'node:path';
 import { toHash, type Hash } from '../base/brand.ts';
 import { checkWhole } from '../base/check-value.ts';
@@ -52,11 +53,8 @@ export function createBlobs(engine: Engine, lifetime: Lifetime): Omit<Blobs, 'er
     async list(options = {}) {
       const { prefix = '', limit = LIST_DEFAULT, cursor } = options;
       checkWhole(limit, 'limit', 1, LIST_MAX);
-      if (!/^[0-9a-f]{0,64}$/.test(prefix)) {
-        throw invalid(
-          'prefix',
-          `must be up to 64 lower-case hex digits, got ${JSON.stringify(prefix)}`,
-        );
+      if (typeof prefix !== 'string' || !/^[0-9a-f]{0,64}$/.test(prefix)) {
+        throw invalid('prefix', `must be up to 64 lower-case hex digits, got ${shown(prefix)}`);
       }
       const after = cursor === undefined ? undefined : toHash(cursor, 'cursor');
       const items = await engine.listBlobs(prefix, limit, after);
@@ -117,10 +115,10 @@ export function noBlob(ref: string): QuipuError<'NOT_FOUND'> {
 
 function checkRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ByteRange): void {
   if (!Number.isSafeInteger(start) || start < 0) {
-    throw invalid('start', `must be a whole number from 0, got ${String(start)}`);
+    throw invalid('start', `must be a whole number from 0, got ${shown(start)}`);
   }
   if (!Number.isSafeInteger(end) || end < start) {
-    throw invalid('end', `must be a whole number from start (${start}), got ${String(end)}`);
+    throw invalid('end', `must be a whole number from start (${start}), got ${shown(end)}`);
   }
 }
 
@@ -130,7 +128,8 @@ export type BlobRef =
 
 /** Parses the forms that a reference to a blob may take. */
 export function parseBlobRef(ref: string): BlobRef {
-  const [, scheme = '', hex] = /^(b3:|blob:sha256:)?([0-9a-f]{64})$/.exec(ref) ?? [];
+  const text = typeof ref === 'string' ? ref : '';
+  const [, scheme = '', hex] = /^(b3:|blob:sha256:)?([0-9a-f]{64})$/.exec(text) ?? [];
   if (hex !== undefined) {
     return scheme === 'blob:sha256:'
       ? { by: 'sha256', sha256: hex }
@@ -138,7 +137,7 @@ export function parseBlobRef(ref: string): BlobRef {
   }
   throw invalid(
     'ref',
-    `must be 64 lower-case hex digits, alone or after "b3:" or "blob:sha256:", got ${JSON.stringify(ref)}`,
+    `must be 64 lower-case hex digits, alone or after "b3:" or "blob:sha256:", got ${shown(ref)}`,
   );
 }
 

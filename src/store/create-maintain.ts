@@ -1,3 +1,4 @@
+import { shown } from '../base/text.ts';
 import { join } from 'node:path';
 import { jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
@@ -125,8 +126,8 @@ function checkAmounts<K extends string>(
 ): void {
   for (const name of names) {
     const value = given[name];
-    if (value === undefined || (typeof value === 'number' && value >= 0)) continue;
-    throw invalid(name, `must be a number from 0, got ${String(value)}`);
+    if (value === undefined || (Number.isFinite(value) && value >= 0)) continue;
+    throw invalid(name, `must be a number from 0, got ${shown(value)}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { corrupt, invalid, isQuipuError, notFound } from '../../base/errors.ts';
-import { checkLine } from '../../base/text.ts';
+import { checkLine, shown } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isObject } from './event.ts';
 import { TITLE_CHARS_MAX, TYPE_CHARS_MAX, TYPES_MAX } from './limits.ts';
@@ -26,8 +26,7 @@ export function checkType(type: unknown): string {
     /^[a-z0-9][a-z0-9_.]*$/.test(type)
   )
     return type;
-  const given = typeof type === 'string' ? type.slice(0, 200) : type;
-  throw invalid('type', `must be a short name such as message_added, got ${JSON.stringify(given)}`);
+  throw invalid('type', `must be a short name such as message_added, got ${shown(type)}`);
 }
 
 export async function readTypes(engine: Engine): Promise<readonly CustomType[]> {

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
 import { invalid } from '../../base/errors.ts';
-import { kindOf } from '../../base/text.ts';
+import { kindOf, shown } from '../../base/text.ts';
 import { ID_CHARS_MAX } from './limits.ts';
 
 const FOLDER = 'chats/';
@@ -65,6 +65,6 @@ export function checkId(id: unknown, what: string): string {
   if (id.length <= ID_CHARS_MAX && /^[A-Za-z0-9_]+$/.test(id)) return id;
   throw invalid(
     what,
-    `must have 1 to ${ID_CHARS_MAX} letters, digits and "_", and no hyphens, got ${JSON.stringify(id.slice(0, 200))}`,
+    `must have 1 to ${ID_CHARS_MAX} letters, digits and "_", and no hyphens, got ${shown(id)}`,
   );
 }

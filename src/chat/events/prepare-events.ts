@@ -1,6 +1,6 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { type QuipuError, invalid, tooLarge } from '../../base/errors.ts';
-import { kindOf } from '../../base/text.ts';
+import { kindOf, shown } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from './chat-lines.ts';
 import { checkType } from './custom-types.ts';
@@ -40,7 +40,7 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
   const { type, payload, schemaVersion = SCHEMA_VERSION } = given;
   checkType(type);
   if (!Number.isSafeInteger(schemaVersion) || schemaVersion < SCHEMA_VERSION) {
-    throw invalid('schemaVersion', `must be a whole number from 1, got ${String(schemaVersion)}`);
+    throw invalid('schemaVersion', `must be a whole number from 1, got ${shown(schemaVersion)}`);
   }
   if (!isObject(payload)) throw invalid('payload', `must be an object, got ${kindOf(payload)}`);
   const wrong = schemaVersion === SCHEMA_VERSION ? payloadProblem(type, payload) : undefined;

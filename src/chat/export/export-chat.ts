@@ -1,3 +1,4 @@
+import { shown } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
 import type { ChatEvent, ChatProblem } from '../events/event.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
@@ -31,7 +32,7 @@ export function exportVerb(handle: ChatHandle): Pick<Chat, 'export'> {
       checkBranch(branch);
       if (format === 'markdown') return toMarkdown(handle, branch);
       if (format === 'json') return toJson(handle);
-      throw invalid('format', `must be "markdown" or "json", got ${JSON.stringify(format)}`);
+      throw invalid('format', `must be "markdown" or "json", got ${shown(format)}`);
     },
   };
 }

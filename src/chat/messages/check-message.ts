@@ -1,6 +1,6 @@
 import { QuipuError, exists, invalid, notFound } from '../../base/errors.ts';
 import { checkBoolean } from '../../base/check-value.ts';
-import { checkLine } from '../../base/text.ts';
+import { checkLine, shown } from '../../base/text.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
 import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
@@ -30,7 +30,7 @@ export function ofCompletion({ model, usage, interrupted }: Completion): JsonObj
   const { inputTokens, outputTokens } = usage ?? {};
   for (const amount of [inputTokens, outputTokens]) {
     if (amount === undefined || (Number.isSafeInteger(amount) && amount >= 0)) continue;
-    throw invalid('usage', `must be a number of tokens from 0, got ${String(amount)}`);
+    throw invalid('usage', `must be a number of tokens from 0, got ${shown(amount)}`);
   }
   return {
     ...(model !== undefined && { model: checkLine(model, 'model', TITLE_CHARS_MAX) }),

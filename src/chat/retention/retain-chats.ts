@@ -1,3 +1,4 @@
+import { shown } from '../../base/text.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import type { ChatsHome } from '../handle/chat-writer.ts';
 import type { ChatInfo, ChatRetainReport, ChatRetention } from '../handle/chats.ts';
@@ -56,13 +57,13 @@ function checkPolicy(policy: ChatRetention): { action: 'archive' | 'remove' } {
   const { maxAgeMs, maxBytes, action = 'archive' } = policy;
   for (const [what, value] of Object.entries({ maxAgeMs, maxBytes })) {
     if (value === undefined || (typeof value === 'number' && value >= 0)) continue;
-    throw invalid(what, `must be a number from 0, got ${String(value)}`);
+    throw invalid(what, `must be a number from 0, got ${shown(value)}`);
   }
   if (maxAgeMs === undefined && maxBytes === undefined) {
     throw invalid('policy', 'needs maxAgeMs or maxBytes; without them nothing would ever go');
   }
   if (action !== 'archive' && action !== 'remove') {
-    throw invalid('action', `must be "archive" or "remove", got ${JSON.stringify(action)}`);
+    throw invalid('action', `must be "archive" or "remove", got ${shown(action)}`);
   }
   return { action };
 }

@@ -3,7 +3,7 @@ import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { QuipuError, invalid, tooLarge } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
+import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf, shown } from '../../base/text.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import type { EncodingName } from '../../format/turn-record.ts';
 import { decodeCbor, encodeCbor } from './cbor.ts';
@@ -143,10 +143,7 @@ export function findCodec(encoding: string | number): Codec {
       : byName.get(encoding);
   if (codec !== undefined) return codec;
   const known = [...byName.keys()].join(', ');
-  throw invalid(
-    'encoding',
-    `must be one of ${known}, or a number, got ${JSON.stringify(encoding)}`,
-  );
+  throw invalid('encoding', `must be one of ${known}, or a number, got ${shown(encoding)}`);
 }
 
 /** True when the encoding takes and gives bytes alone. */
@@ -179,7 +176,7 @@ function checkCodec(codec: Codec): void {
   }
   const { name, number } = codec;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,63}$/.test(name)) {
-    throw invalid('codec', `needs a lower-case word as name, got ${JSON.stringify(name)}`);
+    throw invalid('codec', `needs a lower-case word as name, got ${shown(name)}`);
   }
   const known = Object.hasOwn(Encoding, name) ? Encoding[name as EncodingName] : undefined;
   if (known !== undefined ? number !== known : !(checkNumber(number) >= OWN_NUMBERS_FROM)) {

@@ -124,9 +124,15 @@ export class FilesEngine implements Engine {
     if (!(await this.hasBlob(hash))) {
       throw notFound('blob', hash);
     }
-    for await (const piece of readPieces(this.#writer, hash, start, end)) {
+    try {
+      for await (const piece of readPieces(this.#writer, hash, start, end)) {
+        this.#assertOpen('readBlob');
+        yield piece;
+      }
+    } catch (error) {
+      // The files were closed between two pieces.
       this.#assertOpen('readBlob');
-      yield piece;
+      throw error;
     }
   }
 

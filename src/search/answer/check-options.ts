@@ -1,4 +1,4 @@
-import { checkBoolean, checkWhole } from '../../base/check-value.ts';
+import { checkBoolean, checkNames, checkWhole } from '../../base/check-value.ts';
 import { invalid } from '../../base/errors.ts';
 import { checkString } from '../../base/text.ts';
 import type { SearchOptions } from '../contract/search.ts';
@@ -22,7 +22,20 @@ export interface CheckedOptions {
   readonly timeMs: number;
 }
 
+const OPTIONS: Record<keyof SearchOptions, true> = {
+  order: true,
+  limit: true,
+  cursor: true,
+  group: true,
+  facets: true,
+  around: true,
+  waitMs: true,
+  timeMs: true,
+  progress: true,
+};
+
 export function checkOptions(options: SearchOptions): CheckedOptions {
+  checkNames(options, OPTIONS, 'search');
   const { order = 'best', cursor, group = false, facets = false, around = 0 } = options;
   const { limit = LIMIT_DEFAULT, waitMs = WAIT_MS_DEFAULT, timeMs = TIME_MS_DEFAULT } = options;
   if (order !== 'best' && order !== 'newest') throw invalid('order', 'must be "best" or "newest"');

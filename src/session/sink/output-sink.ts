@@ -1,5 +1,5 @@
 import { invalid } from '../../base/errors.ts';
-import { checkString } from '../../base/text.ts';
+import { checkString, shown } from '../../base/text.ts';
 import { countLineBreaks } from './cut-text.ts';
 import { ColumnCap, OutputWindow } from './output-window.ts';
 import { SanitizeStream, scanBytes, unfinishedBytes } from './sanitize-stream.ts';
@@ -252,7 +252,7 @@ function checkOptions(options: SinkOptions): void {
   const amounts = { spillThreshold, headBytes, maxColumns, chunkThrottleMs, artifactMaxBytes };
   for (const [name, amount] of Object.entries(amounts)) {
     if (Number.isFinite(amount) && amount >= 0) continue;
-    throw invalid(name, `must be a number from 0, got ${String(amount)}`);
+    throw invalid(name, `must be a number from 0, got ${shown(amount)}`);
   }
   for (const name of ['onChunk', 'artifact'] as const) {
     const value: unknown = options[name];

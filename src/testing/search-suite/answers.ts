@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import { ask, idsOf, openSearch, say, searchCases } from './fixture.ts';
 import type { SearchTarget } from './search-target.ts';
 import { eachPage } from '../../base/each-page.ts';
+import type { SearchOptions } from '../../search/contract/search.ts';
 
 export function answersSuite(target: SearchTarget): void {
   const it = searchCases(target);
@@ -180,6 +181,8 @@ export function answersSuite(target: SearchTarget): void {
       for (const options of wrong) {
         await expect(store.search('x', options)).rejects.toMatchObject({ code: 'INVALID' });
       }
+      const misspelled = { limits: 5 } as SearchOptions;
+      await expect(store.search('x', misspelled)).rejects.toMatchObject({ code: 'INVALID' });
       await expect(store.search(5 as never)).rejects.toMatchObject({ code: 'INVALID' });
     });
   });

@@ -1,6 +1,6 @@
 import { toHash, type Hash } from '../../base/brand.ts';
 import { invalid, corrupt, type QuipuError } from '../../base/errors.ts';
-import { checkLine, kindOf } from '../../base/text.ts';
+import { checkLine, kindOf, shown } from '../../base/text.ts';
 import { eachName } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { NAME_CHARS_MAX } from './limits.ts';
@@ -59,7 +59,7 @@ export function checkName(name: unknown): string {
   }
   throw invalid(
     'name',
-    `must be up to ${NAME_CHARS_MAX} lower-case letters, digits, ".", "_" and "-", got ${JSON.stringify(name)}`,
+    `must be up to ${NAME_CHARS_MAX} lower-case letters, digits, ".", "_" and "-", got ${shown(name)}`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { shown } from '../../base/text.ts';
 import { ulid } from 'ulid';
 import type { Hash } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
@@ -38,7 +39,7 @@ export function isThreadId(text: unknown): text is ThreadId {
 /** The only way from text to `ThreadId`. */
 export function toThreadId(text: string): ThreadId {
   if (isThreadId(text)) return text;
-  throw invalid('thread id', `must be a ULID of 26 characters, got ${JSON.stringify(text)}`);
+  throw invalid('thread id', `must be a ULID of 26 characters, got ${shown(text)}`);
 }
 
 export function newThreadId(nowMs: number): ThreadId {
