@@ -107,13 +107,13 @@ export function eventSuite(target: QueueTarget): void {
     });
 
     it('are followed until the queues are closed', async () => {
-      const { queues, close } = await target.open();
-      const queue = await queues.open('inbox');
+      const opened = await target.open();
+      const queue = await opened.queues.open('inbox');
       await queue.push(message('1'));
       const following = queue.follow()[Symbol.asyncIterator]();
       expect(await following.next()).toMatchObject({ value: { content: '1' } });
       const next = following.next();
-      await close();
+      await opened.close();
       expect(await next).toMatchObject({ done: true });
     });
 
