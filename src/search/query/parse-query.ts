@@ -17,7 +17,8 @@ import type { Phrase, Term } from './query.ts';
 //   not   = ('-' | 'NOT') not | '(' or ')' | word | '"' phrase '"' | field ':' value
 //
 // A word with a `*` at its end is a prefix. `-` negates only directly before a word. A name before a colon that is no
-// field is part of a word, as in `std::vector`.
+// field is part of a word, as in `std::vector`. Marks that stand alone are passed over, as in `id = 42`: people search for
+// what they copied.
 
 const QUERY_CHARS_MAX = 1024;
 const TERMS_MAX = 64;
@@ -71,7 +72,7 @@ class QueryParser {
   #and(): Node {
     const terms = [this.#not()];
     for (;;) {
-      this.#skipSpace();
+      this.#skipMarks();
       if (this.#isEnd() || this.#text[this.#at] === ')' || this.#sees('OR')) break;
       this.#takeWord('AND');
       terms.push(this.#not());
@@ -82,11 +83,13 @@ class QueryParser {
 
   #not(): Node {
     this.#skipSpace();
+    const marksAt = this.#at;
+    this.#skipMarks();
     const at = this.#at;
     this.#depth += 1;
     if (this.#depth > DEPTH_MAX) throw this.#refuse(at, `brackets nest at most ${DEPTH_MAX} deep`);
     try {
-      if (this.#isEnd()) throw this.#refuse(at, 'a word is missing here');
+      if (this.#isEnd()) throw this.#refuseEnd(marksAt);
       if (this.#takeMinus() || this.#takeWord('NOT')) return negate(this.#not());
       if (this.#sees('OR') || this.#sees('AND')) {
         throw this.#refuse(
@@ -98,6 +101,13 @@ class QueryParser {
     } finally {
       this.#depth -= 1;
     }
+  }
+
+  #refuseEnd(from: number): QuipuError {
+    const marks = this.#text.slice(from).trim();
+    const isMissing = marks === '';
+    const what = isMissing ? 'a word is missing here' : noWordIn(marks);
+    return this.#refuse(isMissing ? this.#at : from, what);
   }
 
   #group(): Node {
@@ -123,7 +133,7 @@ class QueryParser {
     const isPrefix = isQuoted ? this.#takeStar() : text.endsWith('*');
     const words = readWords(isQuoted || !isPrefix ? text : text.slice(0, -1), isPrefix);
     if (words === undefined) {
-      throw this.#refuse(at, `there is no word to look for in ${JSON.stringify(text)}`);
+      throw this.#refuse(at, noWordIn(text));
     }
     const last = words.kind === 'term' ? words.token : (words.parts.at(-1) ?? '');
     if (words.prefix && Array.from(last).length < PREFIX_CHARS_MIN && !isCjkPart(last)) {
@@ -255,6 +265,15 @@ class QueryParser {
     while (/\s/.test(this.#text[this.#at] ?? '')) this.#at += 1;
   }
 
+  #skipMarks(): void {
+    for (;;) {
+      this.#skipSpace();
+      const [marks] = /^[^\s()"\p{L}\p{N}]+(?=[\s)]|$)/u.exec(this.#text.slice(this.#at)) ?? [];
+      if (marks === undefined) return;
+      this.#at += marks.length;
+    }
+  }
+
   #isEnd(): boolean {
     return this.#at >= this.#text.length;
   }
@@ -265,6 +284,10 @@ class QueryParser {
       `is wrong at character ${at + 1}: ${problem}\n${caret(this.#text, at)}`,
     );
   }
+}
+
+function noWordIn(text: string): string {
+  return `there is no word to look for in ${JSON.stringify(text)}`;
 }
 
 function negate(node: Node): Node {

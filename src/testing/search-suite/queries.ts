@@ -41,6 +41,7 @@ const FINDS: readonly (readonly [query: string, texts: readonly number[]])[] = [
   ['NOT user NOT error', [2, 3, 4]],
   ['user -failed OR cafe', [1, 2]],
   ['nothing here', []],
+  ['= refused ... -error * OR 👍 parser -', [0]],
 ];
 
 const WRONG: readonly (readonly [query: string, at: number, says: RegExp])[] = [
@@ -54,7 +55,10 @@ const WRONG: readonly (readonly [query: string, at: number, says: RegExp])[] = [
   ['before:yesterday', 1, /date such as/],
   ['foo role:', 10, /needs a value/],
   ['a*', 1, /at least 2/],
-  ['foo ...', 5, /no word to look for/],
+  [' ... = ', 2, /no word to look for in "... ="/],
+  ['foo OR =', 8, /no word to look for/],
+  ['foo "..."', 5, /no word to look for/],
+  ['foo (=)', 7, /word is missing before this bracket/],
   ['foo OR before:7d', 8, /limits the whole answer/],
   ['context:abc', 1, /id of a context/],
 ];
