@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { basename, relative } from 'node:path';
 import process from 'node:process';
-import { processStreams, thisMachine } from './kit/process.ts';
+import { processStreams, thisMachine, widthOf } from './kit/process.ts';
 import { runCli } from './program.ts';
 import type { QuipuShell } from './kit/command.ts';
 
@@ -27,7 +27,7 @@ const shell: QuipuShell = {
   home: homedir(),
   isTerminal: process.stderr.isTTY,
   get columns() {
-    return process.stdout.isTTY ? process.stdout.columns : undefined;
+    return widthOf(process.stdout);
   },
   openStore: async (url, options) => (await import('../open-store.ts')).openStore(url, options),
   restoreStore: async (from, to, progress) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { processStreams } from './process.ts';
+import { processStreams, widthOf } from './process.ts';
 
 function fakeProcess(isTTY: boolean): { readonly streams: Process; readonly written: unknown[] } {
   const written: unknown[] = [];
@@ -42,4 +42,10 @@ it('leaves bytes as they are, and text for a file or a pipe', async () => {
   processStreams(pipe.streams).err(EVIL);
   expect(terminal.written).toEqual([Buffer.from(EVIL)]);
   expect(pipe.written).toEqual([EVIL, SHOWN]);
+});
+
+it('knows the width of a terminal, also of one that says it has none', () => {
+  expect(widthOf({ isTTY: true, columns: 100 })).toBe(100);
+  expect(widthOf({ isTTY: true, columns: 0 })).toBe(80);
+  expect(widthOf({ isTTY: false, columns: 100 })).toBeUndefined();
 });

@@ -59,6 +59,14 @@ function notWritten(errno: string, cause?: Error): QuipuError<'IO'> {
   return new QuipuError('IO', `${OUTPUT} cannot be written (${errno})`, data, { cause });
 }
 
+/** A terminal that does not say its width, as in a container, has as many columns as terminals had first. */
+const COLUMNS_UNKNOWN = 80;
+
+/** Undefined where standard output is no terminal. */
+export function widthOf(stdout: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>): number | undefined {
+  return stdout.isTTY ? stdout.columns || COLUMNS_UNKNOWN : undefined;
+}
+
 /** The next step after an error of `out`; undefined for other errors. */
 export function outputHint(error: QuipuError): string | undefined {
   if (!isQuipuError(error, 'IO') || error.data.path !== OUTPUT) return undefined;

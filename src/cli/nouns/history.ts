@@ -88,7 +88,7 @@ const exportVerb = quipuVerb({
   ],
   takes: [
     contextArgument(),
-    oneOf('--as <format>', 'format of the output (default: markdown)', FORMATS),
+    oneOf('--as <format>', 'format of the output (default: markdown; with --json: jsonl)', FORMATS),
     ...OUT_OPTIONS,
   ],
   async run(io, context, given) {

@@ -14,7 +14,7 @@ export interface ExportGiven extends OutGiven {
 export async function runExport(
   io: CommandIo,
   context: GivenContext,
-  { as = 'markdown', ...out }: ExportGiven,
+  { as = io.json ? 'jsonl' : 'markdown', ...out }: ExportGiven,
 ): Promise<void> {
   const store = await io.openStore();
   const id = await findContextId(store, context);

@@ -68,6 +68,9 @@ describe('quipu import', () => {
     const { out } = await rig.run('export', '2');
     expect(out).toContain('- from: `JSON Lines`\n');
     expect(out).not.toMatch(/^- (?:folder|model):/m);
+    const { out: json } = await rig.run('export', '2', '--json');
+    expect(json).toBe((await rig.run('export', '2', '--as', 'jsonl')).out);
+    expect(JSON.parse(json)).toEqual({ role: 'user', content: 'hi' });
   });
 
   it('takes a date or an age for --since', async () => {
