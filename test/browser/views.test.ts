@@ -93,6 +93,8 @@ describe('every view', () => {
     await page.getByRole('link', { name: 'Three days in Cusco' }).click();
     await said(page, /Plan three easy days/).waitFor();
     expect(new URL(page.url()).pathname).toBe('/c/5');
+    // The tab has the title of the thread.
+    await page.waitForFunction("document.title === 'Three days in Cusco · Quipu'");
     await page.goBack();
     await said(page, /All tests pass/).waitFor();
     await page.goForward();

@@ -41,9 +41,11 @@ export function App(): JSX.Element {
     setPanel(undefined);
     placeTitle.value = '';
   }, [at]);
+  // Read here, so that the tab gets the title when it is known.
+  const title = firstLine(placeTitle.value || titleOf(at), 80);
   useEffect(() => {
-    document.title = `${placeTitle.value || titleOf(at)} · Quipu`;
-  });
+    document.title = `${title} · Quipu`;
+  }, [title]);
   if (locked.value) return <TokenForm />;
   return (
     <div class={`page at-${at.at} ${panel === undefined ? '' : `with-${panel}`}`}>
