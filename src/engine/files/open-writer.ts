@@ -149,9 +149,9 @@ async function settle(
   await files.syncAll();
   await core.index.sync();
   const journal = { segment: 0, position: 0 } as const;
-  const { ages, backups = {} } = before.body;
+  const { ages } = before.body;
   const scrub = before.body.scrub || erased;
-  const body = { clean: false, durability, journal, tails, ages, backups, scrub };
+  const body = { clean: false, durability, journal, tails, ages, scrub };
   const checkpoint = { generation: before.generation + 1, seq, body };
   await writeCheckpoint(files, checkpoint);
   return checkpoint;

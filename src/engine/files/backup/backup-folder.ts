@@ -18,7 +18,6 @@ import {
   type Checkpoint,
   type CheckpointBody,
   FORMAT_FILE,
-  type KnownBackups,
   readCheckpoint,
   readFormat,
   writeCheckpoint,
@@ -37,6 +36,7 @@ import {
   sameTails,
   writeNote,
 } from './backup-note.ts';
+import { readKnown } from './known-backups.ts';
 
 // The folder of a backup, from the look at it before anything is touched to the steps that make a new state count.
 
@@ -72,7 +72,7 @@ export interface BackupFolder {
 
 /** Runs `work` with the folder of a backup, which is checked and locked, and left as it was when it is not one. */
 export async function withBackupFolder<T>(
-  { files: store, backups }: { readonly files: StoreFiles; readonly backups: KnownBackups },
+  store: StoreFiles,
   path: string,
   work: (folder: BackupFolder) => Promise<T>,
 ): Promise<T> {
@@ -87,7 +87,7 @@ export async function withBackupFolder<T>(
     const base = note && (await findBase(files, note));
     const id = note?.folder ?? newId();
     if (base !== undefined) {
-      assertKnown(files, base.state, backups[id] ?? []);
+      assertKnown(files, base.state, (await readKnown(store))[id] ?? []);
       await assertContinues(store, files, base.state);
     }
     await removeIndex(files);
@@ -164,10 +164,10 @@ export function visibleLengths({ tails }: CheckpointBody): Visible {
 export async function finishFolder(
   folder: BackupFolder,
   state: CopiedState,
-  how: { into: CopySink; redo: RedoFrame | undefined } & Pick<CheckpointBody, 'ages' | 'backups'>,
+  how: { into: CopySink; redo: RedoFrame | undefined } & Pick<CheckpointBody, 'ages'>,
 ): Promise<void> {
   const { files, format, id, base } = folder;
-  const { into, redo, ages, backups = {} } = how;
+  const { into, redo, ages } = how;
   const { store } = format;
   const { tails } = state;
   const before = base?.checkpoint ?? { generation: 1, seq: state.frame };
@@ -176,17 +176,12 @@ export async function finishFolder(
   // The copy has its own frames. Their numbers continue from its last frame.
   const seq = before.seq + (isSame || redo === undefined ? 0 : 1);
   const whole = { ...state, seq };
-  if (isSame) {
-    // Queues and sessions may be others, so the state has a name of its own all the same.
-    const { checkpoint } = base;
-    const body = { ...checkpoint.body, backups };
-    await writeCheckpoint(files, { ...checkpoint, generation: checkpoint.generation + 1, body });
-  } else {
+  if (!isSame) {
     await into.sync();
     await redo?.finish(seq);
     const note = { ...noteOf(folder), next: whole };
     await writeNote(files, note);
-    const now = { tails, ages, backups, scrub: false, clean: false } as const;
+    const now = { tails, ages, scrub: false, clean: false } as const;
     const body = { ...now, durability: 'safe', journal: REDO_PLACE } as const;
     const checkpoint = { generation: before.generation + 1, seq: before.seq, body };
     await writeCheckpoint(files, checkpoint);
@@ -222,8 +217,7 @@ export async function settle(
   const given = note.next !== undefined && sameTails(before.body.tails, note.next.tails);
   const { generation, body } = before;
   const scrub = body.scrub || erased;
-  const { ages, backups = {} } = body;
-  const now = { tails: given ? body.tails : tails, ages, backups, scrub };
+  const now = { tails: given ? body.tails : tails, ages: body.ages, scrub };
   return closeCleanly(files, generation + 1, seq, now);
 }
 
@@ -232,7 +226,7 @@ export async function closeCleanly(
   files: StoreFiles,
   generation: number,
   seq: number,
-  now: Pick<CheckpointBody, 'tails' | 'ages' | 'backups' | 'scrub'>,
+  now: Pick<CheckpointBody, 'tails' | 'ages' | 'scrub'>,
 ): Promise<Checkpoint> {
   const body = { ...now, clean: true, durability: 'safe', journal: JOURNAL_START } as const;
   const checkpoint = { generation, seq, body };

@@ -54,18 +54,24 @@ export interface BackupNote {
 }
 
 export function encodeNote(note: BackupNote): Uint8Array {
-  const fields = { ...note, backup: 1 };
-  return encodeUtf8(`${canonicalJson({ ...fields, check: checkOf(fields) })}\n`);
+  return encodeChecked({ ...note, backup: 1 });
 }
 
 /** Undefined when the bytes are not a note, or not one of this version. */
 export function decodeNote(bytes: Uint8Array): BackupNote | undefined {
-  const fields = parseCanonicalLine(bytes);
-  if (fields === undefined) return undefined;
-  const { check, ...rest } = fields;
-  if (check !== checkOf(rest) || rest['backup'] !== 1) return undefined;
-  const { backup: _version, ...note } = rest;
-  return isNote(note) ? note : undefined;
+  const { backup, ...note } = decodeChecked(bytes) ?? {};
+  return backup === 1 && isNote(note) ? note : undefined;
+}
+
+/** A line of canonical JSON with its own checksum. */
+export function encodeChecked(fields: object): Uint8Array {
+  return encodeUtf8(`${canonicalJson({ ...fields, check: checkOf(fields) })}\n`);
+}
+
+/** The fields without the checksum. Undefined when it is not right. */
+export function decodeChecked(bytes: Uint8Array): Record<string, unknown> | undefined {
+  const { check, ...fields } = parseCanonicalLine(bytes) ?? {};
+  return check === checkOf(fields) ? fields : undefined;
 }
 
 /** Whether the fields are those of a note. A right checksum does not say who wrote it. */

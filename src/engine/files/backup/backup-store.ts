@@ -5,6 +5,7 @@ import type { BackupReport } from '../../upkeep.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
 import type { Writer } from '../commit/writer.ts';
 import { copyTruths, fileLengths } from '../core/truths.ts';
 import { logOfExtents } from '../logs/line-log.ts';
@@ -20,6 +21,7 @@ import {
   withBackupFolder,
 } from './backup-folder.ts';
 import type { CopiedState } from './backup-note.ts';
+import { readKnown, withStates, writeKnown } from './known-backups.ts';
 import {
   type Copied,
   type CopiedPack,
@@ -57,8 +59,7 @@ export async function backupStore(
     // Copied damage would replace data that an earlier backup has intact.
     if (place !== undefined) throw cannotCopy(corrupt(place.file, place.offset, place.what));
     try {
-      const store = { files: writer.core.files, backups: writer.backups };
-      const report = await withBackupFolder(store, path, (folder) =>
+      const report = await withBackupFolder(writer.core.files, path, (folder) =>
         backUp(writer, folder, options),
       );
       await options.also?.();
@@ -107,24 +108,30 @@ async function backUp(
   }
   const packs = closedPacks(copied.packs.values());
   const collectedBytes = await core.files.size(COLLECTED_FILE);
-  const name = await nameState(writer, folder);
+  const name = await nameState(core.files, folder);
   const state = { ...moment, packs, logs: copied.logs.size, erased, collectedBytes, ...name };
-  await finishFolder(folder, state, { into, redo, ages, backups: writer.backups });
+  await finishFolder(folder, state, { into, redo, ages });
   return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes };
 }
 
-/** The store knows the new state before the folder has it. Without room for that, the state has no name. */
+/**
+ * The store knows the new state before the folder has it, and so does the copy. If the store has no room for that, the
+ * state has no name.
+ */
 async function nameState(
-  writer: Writer,
-  { id: folder, base }: BackupFolder,
+  store: StoreFiles,
+  { files, id: folder, base }: BackupFolder,
 ): Promise<{ id?: string }> {
   const id = newId();
   const states = base?.state.id === undefined ? [id] : [base.state.id, id];
-  const known = await ifRoom(async () => {
-    await writer.rememberBackup(folder, states);
-    return { id };
+  const known = withStates(await readKnown(store), folder, states);
+  const isKnown = await ifRoom(async () => {
+    await writeKnown(store, known);
+    return true;
   });
-  return known ?? {};
+  if (isKnown === undefined) return {};
+  await writeKnown(files, known);
+  return { id };
 }
 
 /** The store at one moment. */

@@ -26,6 +26,7 @@ import { type CopyRun, CopySink, newCopied } from '../truth/copy.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import { assertApart, closeCleanly, isAsGoodAsEmpty, settle, withLock } from './backup-folder.ts';
 import { type BackupNote, NOTE_FILE, readNote, sameTails } from './backup-note.ts';
+import { readKnown, writeKnown } from './known-backups.ts';
 
 // A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
 // refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.
@@ -76,8 +77,9 @@ async function restore(
     const into = new CopySink(target);
     await copyTruths(await runOf(source, into, progress), 'noted', checkpoint.body.tails);
     await into.sync();
-    const { tails, ages, backups = {} } = checkpoint.body;
-    await closeCleanly(target, 2, checkpoint.seq, { tails, ages, backups, scrub: false });
+    await writeKnown(target, await readKnown(source));
+    const { tails, ages } = checkpoint.body;
+    await closeCleanly(target, 2, checkpoint.seq, { tails, ages, scrub: false });
     await writeFormat(target, format);
     await target.io.remove(target.pathOf(UNFINISHED_FILE));
     return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes: 0 };

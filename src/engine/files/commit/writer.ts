@@ -8,7 +8,7 @@ import type { Core } from '../core/core.ts';
 import { advanceTails } from '../core/truths.ts';
 import { closeAll } from '../disk/file-handles.ts';
 import { ifRoom } from '../disk/io-error.ts';
-import type { Age, Checkpoint, KnownBackups } from '../journal/checkpoint-file.ts';
+import type { Age, Checkpoint } from '../journal/checkpoint-file.ts';
 import { Checkpointer } from '../journal/checkpointer.ts';
 import { BlobIntake, HeldBlobs, type Prepared } from '../packs/blob-intake.ts';
 import { BulkPacks } from '../packs/bulk-packs.ts';
@@ -172,14 +172,6 @@ export class Writer {
   /** The ends of the packs at earlier times. */
   get ages(): readonly Age[] {
     return this.#checkpointer.ages;
-  }
-
-  get backups(): KnownBackups {
-    return this.#checkpointer.backups;
-  }
-
-  rememberBackup(folder: string, states: readonly string[]): Promise<void> {
-    return this.#checkpointer.rememberBackup(folder, states);
   }
 
   get nowMs(): number {

@@ -38,31 +38,10 @@ export interface CheckpointBody {
   readonly tails: Tails;
   /** The ends of the packs at earlier times, oldest first. */
   readonly ages: readonly Age[];
-  /** The states of backups that this store has gone through. Missing in checkpoints of older versions. */
-  readonly backups?: KnownBackups;
   /** The content of FORMAT, in case FORMAT is damaged. Missing in checkpoints of older versions. */
   readonly store?: FormatFile;
   /** True when the journal may still hold erased bytes, and must be overwritten before anything else. */
   readonly scrub: boolean;
-}
-
-/**
- * The last states that the store has made of each folder with a backup of it, by the id of the folder. The last one may
- * be unfinished. A store that was restored from an older backup does not know the newer states.
- */
-export type KnownBackups = Readonly<Record<string, readonly string[]>>;
-
-/** The folders that a store remembers. */
-const BACKUPS_MAX = 256;
-
-/** With the states of one folder, which comes last. The folders that were not used for longest are forgotten. */
-export function withBackup(
-  known: KnownBackups,
-  folder: string,
-  states: readonly string[],
-): KnownBackups {
-  const others = Object.entries(known).filter(([other]) => other !== folder);
-  return Object.fromEntries([...others.slice(1 - BACKUPS_MAX), [folder, states]]);
 }
 
 export interface Checkpoint {
@@ -89,7 +68,7 @@ export async function findCheckpoint(files: StoreFiles): Promise<Checkpoint | un
 function isBody(value: unknown): value is CheckpointBody {
   if (!isFields(value) || !isFields(value['journal']) || !Array.isArray(value['ages']))
     return false;
-  const { clean, scrub, durability, journal, tails, ages, store, backups = {} } = value;
+  const { clean, scrub, durability, journal, tails, ages, store } = value;
   return (
     typeof clean === 'boolean' &&
     typeof scrub === 'boolean' &&
@@ -98,14 +77,8 @@ function isBody(value: unknown): value is CheckpointBody {
     isCount(journal['position']) &&
     isTails(tails) &&
     ages.every(isAge) &&
-    isFields(backups) &&
-    Object.values(backups).every(areIds) &&
     (store === undefined || isFormat(store))
   );
-}
-
-function areIds(value: unknown): boolean {
-  return Array.isArray(value) && value.every((id) => typeof id === 'string');
 }
 
 function isAge(value: unknown): value is Age {

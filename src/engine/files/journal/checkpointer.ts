@@ -8,9 +8,7 @@ import {
   ageOf,
   type Checkpoint,
   type CheckpointBody,
-  type KnownBackups,
   noteAge,
-  withBackup,
   writeCheckpoint,
 } from './checkpoint-file.ts';
 import type { Journal, JournalPlace } from './journal.ts';
@@ -71,22 +69,6 @@ export class Checkpointer {
 
   get ages(): readonly Age[] {
     return this.#last.body.ages;
-  }
-
-  get backups(): KnownBackups {
-    return this.#last.body.backups ?? {};
-  }
-
-  /** The store knows these states of a backup, also after a crash, when this resolves. */
-  async rememberBackup(folder: string, states: readonly string[]): Promise<void> {
-    const mine = this.#running.then(() =>
-      this.#guard(() => {
-        const backups = withBackup(this.backups, folder, states);
-        return this.#write(this.#last.seq, { ...this.#last.body, backups });
-      }),
-    );
-    this.#running = mine.catch(() => undefined);
-    await mine;
   }
 
   /** True while the last checkpoint says that nothing was written since. */
@@ -152,9 +134,14 @@ export class Checkpointer {
       await indexed;
       const ages = noteAge(body.ages, ageOf(tails, this.#clock()));
       const durability = this.#durability;
-      const { backups = {} } = this.#last.body;
-      const now = { tails, ages, scrub: scrub ?? body.scrub, backups };
-      await this.#write(seq, { ...now, clean, durability, journal });
+      await this.#write(seq, {
+        clean,
+        durability,
+        journal,
+        tails,
+        ages,
+        scrub: scrub ?? body.scrub,
+      });
     });
   }
 
