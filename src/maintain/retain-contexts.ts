@@ -1,5 +1,5 @@
 import { NO_TURN, type ContextId, type TurnId } from '../base/brand.ts';
-import { isQuipuError } from '../base/errors.ts';
+import { orNothing } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ContextRow } from '../engine/rows.ts';
 import { TurnBits } from './marks.ts';
@@ -111,13 +111,8 @@ async function weighChain(engine: Engine, head: TurnId, counted: TurnBits): Prom
 async function removeUnused(engine: Engine, { id, updatedAt }: Retainable): Promise<boolean> {
   const head = await engine.getHead(id);
   if (head === undefined || head.updatedAt !== updatedAt || head.openTurn !== NO_TURN) return false;
-  try {
-    await engine.commit({ contexts: [{ do: 'remove', context: id }] });
-    return true;
-  } catch (error) {
-    if (isQuipuError(error, 'NOT_FOUND')) return false;
-    throw error;
-  }
+  const batch = { contexts: [{ do: 'remove', context: id }] } as const;
+  return (await orNothing(() => engine.commit(batch), 'NOT_FOUND')) !== undefined;
 }
 
 export interface RetentionPolicy {

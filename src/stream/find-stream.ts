@@ -1,5 +1,5 @@
 import { NO_TURN } from '../base/brand.ts';
-import { isQuipuError } from '../base/errors.ts';
+import { isQuipuError, orNothing } from '../base/errors.ts';
 import { eachName } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeadRow } from '../engine/rows.ts';
@@ -131,13 +131,11 @@ export async function removeExpiredStreams(parts: StreamParts): Promise<void> {
 }
 
 async function removeIfExpired(parts: StreamParts, name: string): Promise<void> {
-  try {
+  // The messages of a stream with a damaged document stay.
+  await orNothing(async () => {
     const doc = await parts.engine.getDoc(name);
     if (doc !== undefined) await findStream(parts, decodeStreamRecord(name, doc.content).name);
-  } catch (error) {
-    // The messages of a stream with a damaged document stay.
-    if (!isQuipuError(error, 'CORRUPT')) throw error;
-  }
+  }, 'CORRUPT');
 }
 
 /** Removes the stream, or as much of it as fits one commit, and then its source, if that was waiting for this. */

@@ -1,6 +1,6 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
-import { isQuipuError, notFound } from '../../base/errors.ts';
+import { isQuipuError, notFound, orNothing } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
@@ -26,7 +26,7 @@ export function logLines(engine: Engine, id: string): ChatLines {
   const log = eventsLog(id);
   return {
     async read(from, limit) {
-      const lines = await unlessDamaged(() => engine.readLog(log, from, limit));
+      const lines = await orNothing(() => engine.readLog(log, from, limit), 'CORRUPT');
       if (lines !== undefined) return lines;
       const { page = [] } = (await engine.salvageLog(log, from, limit)) ?? {};
       return page.map((line, at) =>
@@ -47,21 +47,12 @@ interface LogSize {
 export async function measureLog(engine: Engine, id: string): Promise<LogSize | undefined> {
   const log = eventsLog(id);
   // The result is a row, nothing when there is none, and neither when the row is damaged.
-  const found = await unlessDamaged(async () => ({ row: await engine.getLog(log) }));
+  const found = await orNothing(async () => ({ row: await engine.getLog(log) }), 'CORRUPT');
   if (found !== undefined) return found.row && { ...found.row, damage: [] };
   const salvaged = await engine.salvageLog(log, 0, 0);
   if (salvaged === undefined) return undefined;
   const { lines, bytes } = salvaged;
   return { lines, bytes, damage: salvaged.damage.map((place) => unreadable(-1, placeOf(place))) };
-}
-
-async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT')) return undefined;
-    throw error;
-  }
 }
 
 function placeOf({ file, offset, what }: LogDamage): string {

@@ -1,4 +1,4 @@
-import { corrupt, invalid, isQuipuError, notFound } from '../../base/errors.ts';
+import { corrupt, invalid, notFound, untilFirst } from '../../base/errors.ts';
 import { checkLine, shown } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isObject } from './event.ts';
@@ -82,19 +82,14 @@ async function changeTypes(
   engine: Engine,
   change: (types: readonly CustomType[]) => readonly CustomType[],
 ): Promise<void> {
-  for (let attempts = 1; ; attempts += 1) {
+  await untilFirst(ATTEMPTS_MAX, async () => {
     const doc = await engine.getDoc(TYPES_DOC);
     const types = change(doc === undefined ? [] : parseTypes(doc.content));
     const content = JSON.stringify({ types });
-    try {
-      await engine.commit({
-        docs: [{ name: TYPES_DOC, content, expectedVersion: doc?.version ?? 0 }],
-      });
-      return;
-    } catch (error) {
-      if (!isQuipuError(error, 'HEAD_MOVED') || attempts === ATTEMPTS_MAX) throw error;
-    }
-  }
+    await engine.commit({
+      docs: [{ name: TYPES_DOC, content, expectedVersion: doc?.version ?? 0 }],
+    });
+  });
 }
 
 function byType(a: CustomType, b: CustomType): number {

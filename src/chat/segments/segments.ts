@@ -1,6 +1,6 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
-import { isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, orNothing } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -79,7 +79,7 @@ export class Segments {
 
   /** Loads the segments of a log with this many events, and returns the overview up to their end. */
   async load(events: number): Promise<Overview | undefined> {
-    const lines = await orNothing(async () => (await this.#engine.getLog(this.#log))?.lines);
+    const lines = await ifIntact(async () => (await this.#engine.getLog(this.#log))?.lines);
     this.#begin = lines ?? 0;
     const last = await this.#readLine(this.#begin - 1);
     if (last?.made_by !== this.#madeBy) return undefined;
@@ -210,7 +210,7 @@ export class Segments {
   }
 
   async #readOverview({ overview }: SegmentLine): Promise<Overview | undefined> {
-    const text = await orNothing(() => mustRead(this.#engine, overview));
+    const text = await ifIntact(() => mustRead(this.#engine, overview));
     return text === undefined ? undefined : (parseBoundedJson(text) as Overview);
   }
 
@@ -261,7 +261,7 @@ export class Segments {
     const runs: IdRun[] = [];
     for (let left = this.#count; left > 0; left -= runLength(left - 1)) {
       const line = await this.#readLine(this.#begin + left - 1);
-      const bytes = line && (await orNothing(() => this.#engine.viewBlob(toHash(line.ids))));
+      const bytes = line && (await ifIntact(() => this.#engine.viewBlob(toHash(line.ids))));
       const run = bytes && decodeRun(bytes);
       if (run?.segments !== runLength(left - 1)) return this.#rebuildIndex();
       runs.unshift(run);
@@ -289,7 +289,7 @@ export class Segments {
   }
 
   async #readParts(hash: string): Promise<readonly MessagePart[] | undefined> {
-    const text = await orNothing(() => mustRead(this.#engine, hash));
+    const text = await ifIntact(() => mustRead(this.#engine, hash));
     return text === undefined
       ? undefined
       : [...toParts(parseBoundedJson(text) as readonly MessagePart[]).values()];
@@ -297,7 +297,7 @@ export class Segments {
 
   async #readLine(at: number): Promise<SegmentLine | undefined> {
     if (at < 0) return undefined;
-    const lines = await orNothing(() => this.#engine.readLog(this.#log, at, 1));
+    const lines = await ifIntact(() => this.#engine.readLog(this.#log, at, 1));
     return parseSegmentLine(lines?.[0]);
   }
 }
@@ -324,11 +324,6 @@ function toFolds(
 }
 
 /** Lost or damaged data is made again, so here it counts as missing. */
-async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'NOT_FOUND')) return undefined;
-    throw error;
-  }
+function ifIntact<T>(read: () => Promise<T>): Promise<T | undefined> {
+  return orNothing(read, 'CORRUPT', 'NOT_FOUND');
 }

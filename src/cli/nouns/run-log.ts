@@ -1,7 +1,7 @@
 import { given } from '../../base/given.ts';
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
-import { invalid, isQuipuError } from '../../base/errors.ts';
+import { invalid, orNothing } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { Turn } from '../../context/turn.ts';
 import { extractOf } from '../../search/text/extract.ts';
@@ -127,12 +127,9 @@ async function treeOf(
 /** A context that was removed meanwhile, or whose way to the root is damaged, is in nobody's tree. */
 async function rootOf(store: Store, { id, head }: Context): Promise<TurnId | undefined> {
   if (head === NO_TURN) return undefined;
-  try {
-    return (await store.contexts.range(id, 0, 1, { payload: false })).turns[0]?.id;
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'NOT_FOUND')) return undefined;
-    throw error;
-  }
+  const first = (): Promise<{ turns: readonly Turn[] }> =>
+    store.contexts.range(id, 0, 1, { payload: false });
+  return (await orNothing(first, 'CORRUPT', 'NOT_FOUND'))?.turns[0]?.id;
 }
 
 interface LogScreen extends Pick<Screen, 'paint'> {

@@ -1,5 +1,5 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
-import { QuipuError, isQuipuError, notFound } from '../../base/errors.ts';
+import { QuipuError, notFound, orNothing } from '../../base/errors.ts';
 import type { DatabaseOptions } from '../../postgres/database.ts';
 import type { BlobUse, Engine, EngineCapabilities, Found, Wanted } from '../engine.ts';
 import type { TurnRow } from '../rows.ts';
@@ -190,14 +190,7 @@ function whileOpen<Reader extends object, const Name extends keyof Reader & stri
 async function interrupt(engine: Engine, row: TurnRow | undefined): Promise<void> {
   if (row === undefined) return;
   const seal = { turn: row.id, outcome: 'interrupted', expectedBytes: row.size } as const;
-  try {
-    await engine.commit({ seals: [seal] });
-  } catch (error) {
-    const isElsewhere = ['HEAD_MOVED', 'INVALID', 'NOT_FOUND'].some(
-      (code) => isQuipuError(error) && error.code === code,
-    );
-    if (!isElsewhere) throw error;
-  }
+  await orNothing(() => engine.commit({ seals: [seal] }), 'HEAD_MOVED', 'INVALID', 'NOT_FOUND');
 }
 
 export interface PostgresEngineOptions extends DatabaseOptions {

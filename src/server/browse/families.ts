@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { toContextId } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { isQuipuError } from '../../base/errors.ts';
+import { orNothing } from '../../base/errors.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -106,14 +106,11 @@ export class Families {
   }
 
   /** A damaged record costs one context its family, and not everybody. */
-  async #rootOf(id: ContextId): Promise<TurnId | undefined> {
-    try {
+  #rootOf(id: ContextId): Promise<TurnId | undefined> {
+    return orNothing(async () => {
       const head = (await this.#engine.getHead(id))?.head ?? NOTHING;
       return head === NOTHING ? undefined : (await this.#engine.ancestorAt(head, 0))?.id;
-    } catch (error) {
-      if (!isQuipuError(error, 'CORRUPT')) throw error;
-      return undefined;
-    }
+    }, 'CORRUPT');
   }
 
   #put(id: ContextId, root: TurnId | undefined): void {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Hash } from '../../base/brand.ts';
-import { isQuipuError, corrupt } from '../../base/errors.ts';
+import { corrupt, orNothing } from '../../base/errors.ts';
 import { eachDoc } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io, IoStat } from '../../engine/io.ts';
@@ -288,11 +288,9 @@ async function rememberSearched(
   const isNew = settled.some(([path, stat]) => !isSameFile(known.get(path), stat));
   if (!isNew && settled.length === known.size) return;
   const files = settled.map(([path, { size, changedMs }]) => [path, { size, changedMs }] as const);
-  try {
+  await orNothing(async () => {
     await new SessionRefs(engine, id).adopt(references);
     const content = JSON.stringify(Object.fromEntries(files));
     await engine.commit({ docs: [{ name: seenDoc(id), content }] });
-  } catch (error) {
-    if (!isQuipuError(error)) throw error;
-  }
+  });
 }

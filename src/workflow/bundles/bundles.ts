@@ -1,5 +1,5 @@
 import type { Hash } from '../../base/brand.ts';
-import { isQuipuError, notFound } from '../../base/errors.ts';
+import { untilFirst, notFound } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -121,20 +121,16 @@ export async function changeRegistry(
   plan: (registry: Registry) => Registry,
   puts: readonly BlobPut[] = [],
 ): Promise<Registry> {
-  for (let tries = 1; ; tries += 1) {
+  return untilFirst(TRIES_MAX, async () => {
     const { registry, version } = await readRegistry(engine);
     const changed = plan(registry);
     const doc = { name: REGISTRY_DOC, content: formatRegistry(changed) };
-    try {
-      await engine.commit({
-        blobs: puts,
-        docs: [{ ...doc, expectedVersion: version, publish: true }],
-      });
-      return changed;
-    } catch (error) {
-      if (!isQuipuError(error, 'HEAD_MOVED') || tries === TRIES_MAX) throw error;
-    }
-  }
+    await engine.commit({
+      blobs: puts,
+      docs: [{ ...doc, expectedVersion: version, publish: true }],
+    });
+    return changed;
+  });
 }
 
 /**

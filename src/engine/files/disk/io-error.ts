@@ -1,4 +1,4 @@
-import { QuipuError } from '../../../base/errors.ts';
+import { QuipuError, orNothing } from '../../../base/errors.ts';
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const READ_ONLY = new Set(['EROFS', 'EACCES', 'EPERM']);
@@ -89,11 +89,6 @@ export function corrupt(
 }
 
 /** For callers that go on without the damaged data. A read of that data, and a check, report the damage. */
-export async function unlessCorrupt<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof QuipuError && error.code === 'CORRUPT') return undefined;
-    throw error;
-  }
+export function unlessCorrupt<T>(read: () => Promise<T>): Promise<T | undefined> {
+  return orNothing(read, 'CORRUPT');
 }

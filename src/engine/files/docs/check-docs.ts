@@ -1,4 +1,4 @@
-import { isQuipuError } from '../../../base/errors.ts';
+import { orNothing } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';
@@ -132,13 +132,11 @@ function checkIndexed({ core, findings, snapshot }: Check, name: string, doc: Ne
 
 /** False also when the head is damaged, which the check of heads reports. */
 async function hasName(core: State, context: number, name: string): Promise<boolean> {
-  try {
+  const read = async (): Promise<boolean> => {
     const isThere = (await core.getHead(context))?.removed === false;
     return isThere && (await core.getContextMeta(context)).name === name;
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT')) return false;
-    throw error;
-  }
+  };
+  return (await orNothing(read, 'CORRUPT')) ?? false;
 }
 
 /** Checks the plain file, which is for others to read. The document is the truth. */
@@ -167,13 +165,9 @@ export async function publishedContent(
   name: string,
   place: DocPlace,
 ): Promise<Uint8Array | undefined> {
-  try {
-    const { content, published } = await readDoc(files, name, place);
-    return published && content !== undefined ? encodeUtf8(content) : undefined;
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT')) return undefined;
-    throw error;
-  }
+  const record = await orNothing(() => readDoc(files, name, place), 'CORRUPT');
+  const isShown = record?.published === true && record.content !== undefined;
+  return isShown ? encodeUtf8(record.content) : undefined;
 }
 
 function damagedDoc(what: string, { offset, length }: DocItem): Found {

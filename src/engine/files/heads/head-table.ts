@@ -1,5 +1,5 @@
 import { WAITING_FILE } from '../disk/write-behind.ts';
-import { isQuipuError } from '../../../base/errors.ts';
+import { orNothing } from '../../../base/errors.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import {
   decodeHeadRecord,
@@ -97,13 +97,8 @@ function isOld(record: HeadRecord, seen: SeenContext): boolean {
 
 /** Where the head of a context was moved last. Undefined also when the documents cannot be read. */
 export async function readMove(core: State, id: number): Promise<HeadMove | undefined> {
-  try {
-    const doc = await core.getDoc(headMovesName(id));
-    return doc && decodeHeadMoves(doc.content)?.move;
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT')) return undefined;
-    throw error;
-  }
+  const doc = await orNothing(() => core.getDoc(headMovesName(id)), 'CORRUPT');
+  return doc && decodeHeadMoves(doc.content)?.move;
 }
 
 /** Tells the index where a context is. */

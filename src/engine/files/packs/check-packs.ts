@@ -1,5 +1,5 @@
 import type { Hash } from '../../../base/brand.ts';
-import { isQuipuError } from '../../../base/errors.ts';
+import { orNothing } from '../../../base/errors.ts';
 import { createSha256 } from '../../../base/hash.ts';
 import {
   ALIAS_RECORD_BYTES,
@@ -299,13 +299,11 @@ async function checkContent(check: Check, alias: AliasRecord, number: number): P
 /** Undefined when the content cannot be read. Another check reports that damage at its place. */
 async function sha256Of({ core }: Check, hash: Hash): Promise<string | undefined> {
   const hasher = createSha256();
-  try {
+  const read = async (): Promise<string> => {
     for await (const piece of core.blobs.read(hash, 0, Infinity)) hasher.update(piece);
     return hasher.digest();
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT') || isQuipuError(error, 'NOT_FOUND')) return undefined;
-    throw error;
-  }
+  };
+  return orNothing(read, 'CORRUPT', 'NOT_FOUND');
 }
 
 function problemOfAlias(number: number, what: string, inRecord: boolean): Found {

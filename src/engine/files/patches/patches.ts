@@ -1,4 +1,4 @@
-import { isQuipuError } from '../../../base/errors.ts';
+import { orNothing } from '../../../base/errors.ts';
 import { isCollected } from '../../../format/collected-map.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
 import {
@@ -99,15 +99,10 @@ async function checkPatches(check: Check): Promise<void> {
 /** The tree of a file-system root may be gone once the turn was given another root. */
 async function checkMissing({ core, files, findings }: Check, patch: PatchRecord): Promise<void> {
   const { seq, fsRoot } = patch;
-  try {
-    const roots = fsRoot
-      ? await readFsRoots(files, core.index.patchesOf([Number(patch.turn)]))
-      : [];
-    if (roots.some((root) => root.seq > seq)) return;
-  } catch (error) {
-    // Damage in another record is a separate finding.
-    if (!isQuipuError(error, 'CORRUPT')) throw error;
-  }
+  // Damage in another record is a separate finding.
+  const read = () => readFsRoots(files, core.index.patchesOf([Number(patch.turn)]));
+  const roots = fsRoot ? await orNothing(read, 'CORRUPT') : undefined;
+  if (roots?.some((root) => root.seq > seq) === true) return;
   findings.add(problemOfPatch(seq, `the payload of patch ${seq} cannot be read`, false));
 }
 

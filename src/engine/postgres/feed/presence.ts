@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TurnId } from '../../../base/brand.ts';
-import { isQuipuError } from '../../../base/errors.ts';
+import { orNothing } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { prepared } from '../../../postgres/sql.ts';
 
@@ -40,13 +40,11 @@ export class Presence {
 
   /** Resolves when every turn that was abandoned by then is sealed. */
   async enter(): Promise<void> {
-    try {
+    // A standby can be read. A server that can write seals the turns.
+    await orNothing(async () => {
       await this.#database.query(BEAT, [this.id]);
       await this.#sealAbandoned();
-    } catch (error) {
-      // A standby can be read. A server that can write seals the turns.
-      if (!isQuipuError(error, 'READ_ONLY')) throw error;
-    }
+    }, 'READ_ONLY');
     this.#timer = setInterval(() => {
       // A beat that fails is made good by the next one.
       this.#beating ??= this.#beat()

@@ -1,5 +1,5 @@
 import type { Hash } from '../../../base/brand.ts';
-import { corrupt, exists, invalid, isQuipuError } from '../../../base/errors.ts';
+import { corrupt, exists, invalid, untilFirst } from '../../../base/errors.ts';
 import { hashText } from '../../../base/hash.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { Turns } from '../exchange/pace.ts';
@@ -48,7 +48,7 @@ export async function readBundle(engine: Engine, id: string): Promise<string | u
 export async function putBundle(engine: Engine, text: string, value: unknown): Promise<boolean> {
   const bundle = await parseBundle(value, breathe);
   const { bundle_id: id } = bundle;
-  for (let attempts = 1; ; attempts += 1) {
+  return untilFirst(ATTEMPTS_MAX, async () => {
     const { version, registry, bytes } = await readKnown(engine);
     if (registry.bundles.includes(id)) {
       if ((await readBundle(engine, id)) === text) return false;
@@ -64,13 +64,9 @@ export async function putBundle(engine: Engine, text: string, value: unknown): P
       throw invalid('bundle', `makes the registry larger than ${REGISTRY_BYTES_MAX} bytes`);
     const { bundles } = await mergeBundle(registry, bundle, breathe);
     const list = { name: LIST, content: JSON.stringify({ bundles }), expectedVersion: version };
-    try {
-      await engine.commit({ docs: [list, { name: nameOf(id), content: text }] });
-      return true;
-    } catch (error) {
-      if (!isQuipuError(error, 'HEAD_MOVED') || attempts === ATTEMPTS_MAX) throw error;
-    }
-  }
+    await engine.commit({ docs: [list, { name: nameOf(id), content: text }] });
+    return true;
+  });
 }
 
 async function readKnown(engine: Engine): Promise<Known> {
