@@ -39,3 +39,12 @@ export function checkSignal(signal: unknown): AbortSignal | undefined {
   if (signal === undefined || signal instanceof AbortSignal) return signal;
   throw invalid('signal', `must be an AbortSignal, got ${kindOf(signal)}`);
 }
+
+/** The one item of a list that has one: what a commit of one change gives back. */
+export function only<T>(items: readonly T[]): T {
+  const [item] = items;
+  if (item === undefined || items.length !== 1) {
+    throw new TypeError(`expected one item, got ${items.length}`);
+  }
+  return item;
+}

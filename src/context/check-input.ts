@@ -179,12 +179,3 @@ export function checkDepths(from: number, to: number): void {
 export function checkAfter(after: TurnIdLike | undefined): TurnId {
   return after === undefined ? NO_TURN : toTurnId(after, true);
 }
-
-/** Returns the only item of a list, from a commit of one item. */
-export function only<T>(items: readonly T[]): T {
-  const [item] = items;
-  if (item === undefined || items.length !== 1) {
-    throw new TypeError(`expected one item, got ${items.length}`);
-  }
-  return item;
-}

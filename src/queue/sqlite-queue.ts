@@ -1,4 +1,5 @@
 import { isHeld, readLock, type LockNote } from './dispatch/consumer-lock.ts';
+import { only } from '../base/check-value.ts';
 import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
 import { isGroupRunning } from './dispatch/process-life.ts';
 import {
@@ -97,9 +98,7 @@ export class SqliteQueue implements Queue {
   }
 
   async push(event: NewEvent): Promise<number> {
-    const [id] = await this.#intake.add([checkEvent(event)]);
-    if (id === undefined) throw new TypeError('an event was stored without an id');
-    return id;
+    return only(await this.#intake.add([checkEvent(event)]));
   }
 
   async pushBatch(events: readonly NewEvent[]): Promise<number[]> {

@@ -1,5 +1,5 @@
 import { toTurnId } from '../base/brand.ts';
-import { checkBoolean } from '../base/check-value.ts';
+import { checkBoolean, only } from '../base/check-value.ts';
 import { jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
 import { checkBounded } from '../base/text.ts';
@@ -56,9 +56,7 @@ function eraseHere({
       if (hash === undefined || !(await engine.hasBlob(hash))) throw noBlob(ref);
       const { eraseBlobs } = await import('../maintain/erase-blobs.ts');
       const request = { ...checked, hashes: [hash], atMs: clock(), others: await otherSources() };
-      const [report] = await eraseBlobs(engine, request);
-      if (report === undefined) throw new TypeError(`nothing was said about blob ${hash}`);
-      return report;
+      return only(await eraseBlobs(engine, request));
     },
   };
 }

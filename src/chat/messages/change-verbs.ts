@@ -1,5 +1,5 @@
 import { lookup } from 'mrmime';
-import { checkBoolean } from '../../base/check-value.ts';
+import { checkBoolean, only } from '../../base/check-value.ts';
 import { exists, invalid, notFound } from '../../base/errors.ts';
 import { checkLine, kindOf } from '../../base/text.ts';
 import type { BlobSource } from '../../engine/engine.ts';
@@ -14,7 +14,7 @@ import type { Chat } from '../handle/chats.ts';
 import { toInfo } from '../handle/info.ts';
 import { attachmentOf } from '../projections/message-part.ts';
 import { toAttachment } from '../projections/message.ts';
-import { mustFind, only } from './check-message.ts';
+import { mustFind } from './check-message.ts';
 
 type ChangeVerbs = Pick<Chat, 'edit' | 'fork' | 'update'>;
 
@@ -24,14 +24,14 @@ export function changeVerbs({ home, view, writer }: ChatHandle): ChangeVerbs {
       const message_id = checkId(message, 'message');
       if (typeof content !== 'string')
         throw invalid('content', `must be a string, got ${kindOf(content)}`);
-      const [event] = await writer.decide(async (now) => {
+      const events = await writer.decide(async (now) => {
         const part = await mustFind(now, message_id);
         if (part.redacted !== undefined) {
           throw invalid('message', `${message_id} is redacted, and what it says stays hidden`);
         }
         return [{ type: 'message_edited', payload: { message_id, content } }];
       });
-      return only(event);
+      return only(events);
     },
 
     async fork(message, options = {}) {
@@ -103,7 +103,7 @@ export function attachVerb({ home, view, writer }: ChatHandle): Pick<Chat, 'atta
         hash,
         size,
       };
-      const [event] = await holdBlobs(engine, [hash], clock(), async () => {
+      const events = await holdBlobs(engine, [hash], clock(), async () => {
         // The blob may have been collected before it was held.
         if (!(await engine.hasBlob(hash))) {
           const id = hash;
@@ -111,7 +111,7 @@ export function attachVerb({ home, view, writer }: ChatHandle): Pick<Chat, 'atta
         }
         return writer.append([{ type: artifact ? 'artifact_added' : 'attachment_added', payload }]);
       });
-      return toAttachment(attachmentOf(only(event)));
+      return toAttachment(attachmentOf(only(events)));
     },
   };
 }

@@ -1,7 +1,7 @@
 import { QuipuError, exists, invalid, notFound } from '../../base/errors.ts';
 import { checkBoolean } from '../../base/check-value.ts';
 import { checkLine, shown } from '../../base/text.ts';
-import type { ChatEvent, JsonObject } from '../events/event.ts';
+import type { JsonObject } from '../events/event.ts';
 import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
@@ -77,11 +77,6 @@ export function assertExpected(view: ChatView, expected: number | undefined): vo
     expected: String(expected),
     head: String(view.events),
   });
-}
-
-export function only(event: ChatEvent | undefined): ChatEvent {
-  if (event === undefined) throw new TypeError('nothing was appended');
-  return event;
 }
 
 /** A branch to read, or `*` for all of them. */

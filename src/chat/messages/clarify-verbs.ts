@@ -1,4 +1,4 @@
-import { checkWhole } from '../../base/check-value.ts';
+import { checkWhole, only } from '../../base/check-value.ts';
 import { exists, invalid, tooLarge, type QuipuError } from '../../base/errors.ts';
 import { checkBounded, checkLine } from '../../base/text.ts';
 import type { JsonObject } from '../events/event.ts';
@@ -21,7 +21,6 @@ import {
   questionsProblem,
   type OpenClarification,
 } from '../projections/clarification.ts';
-import { only } from './check-message.ts';
 import { loadBatch } from './find-batches.ts';
 
 type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss' | 'clarifications'>;
@@ -56,23 +55,23 @@ export function clarifyVerbs({ home, view, writer }: ChatHandle): ClarifyVerbs {
     async answer(batch, answers) {
       const payload = { batch_id: checkId(batch, 'batch'), answers };
       assertFits('clarification_answer_submitted', payload);
-      const [event] = await writer.decide((view) => {
+      const events = await writer.decide((view) => {
         const wrong = answersProblem(mustBeOpen(view, batch).questions, answers);
         if (wrong !== undefined) throw invalid('answers', `do not fit: ${wrong}`);
         return [{ type: 'clarification_answer_submitted', payload }];
       });
-      return only(event);
+      return only(events);
     },
 
     async dismiss(batch, reason) {
       const said =
         reason === undefined ? {} : { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX) };
       const payload = { batch_id: checkId(batch, 'batch'), ...said };
-      const [event] = await writer.decide((view) => {
+      const events = await writer.decide((view) => {
         mustBeOpen(view, batch);
         return [{ type: 'clarification_batch_dismissed', payload }];
       });
-      return only(event);
+      return only(events);
     },
 
     async clarifications(query = {}) {

@@ -1,4 +1,5 @@
 import { DeltaWriter } from '../../base/delta-writer.ts';
+import { only } from '../../base/check-value.ts';
 import { QuipuError, invalid, tooLarge } from '../../base/errors.ts';
 import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { JsonObject, NewEvent } from '../events/event.ts';
@@ -8,7 +9,7 @@ import type { ChatView } from '../handle/chat-view.ts';
 import { assertWritable, type ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat, MessageStream } from '../handle/chats.ts';
 import type { MessagePart } from '../projections/message-part.ts';
-import { assertCanBegin, mustFind, ofCompletion, only, toPayload } from './check-message.ts';
+import { assertCanBegin, mustFind, ofCompletion, toPayload } from './check-message.ts';
 import { findPart, loadMessage } from './find-messages.ts';
 
 // A message that comes in pieces.
@@ -42,12 +43,12 @@ export function streamVerbs(handle: ChatHandle): StreamVerbs {
     async complete(message, content, more = {}) {
       const id = checkId(message, 'message');
       const completion = ofCompletion(more);
-      const [event] = await writer.decide(async (now) => {
+      const events = await writer.decide(async (now) => {
         const part = await mustStream(now, id);
         const said = content ?? (await loadMessage(home.engine, part)).content;
         return [completed(payloadOf(part), said, completion)];
       });
-      return only(event);
+      return only(events);
     },
   };
 }
@@ -152,13 +153,13 @@ function openStream({ home, writer }: ChatHandle, start: StreamStart): MessageSt
       if (content === undefined && half !== '') throw invalid('text', 'ends in half a character');
       const end = completed(payload, content ?? pieces.join(''), ofCompletion(more));
       await writes.flush();
-      const [event] = await writer.decide(async (now) => {
+      const events = await writer.decide(async (now) => {
         await assertUntouched(now, message_id, deltas);
         return [end];
       });
       isDone = true;
       stopWaiting();
-      return only(event);
+      return only(events);
     },
   };
 }

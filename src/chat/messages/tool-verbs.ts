@@ -1,11 +1,12 @@
 import { invalid } from '../../base/errors.ts';
+import { only } from '../../base/check-value.ts';
 import { checkLine, kindOf } from '../../base/text.ts';
 import { isObject, type ChatEvent, type JsonObject } from '../events/event.ts';
 import { ID_CHARS_MAX, NAME_CHARS_MAX } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat } from '../handle/chats.ts';
-import { mustFind, only } from './check-message.ts';
+import { mustFind } from './check-message.ts';
 
 type ToolVerbs = Pick<Chat, 'callTool' | 'returnTool'>;
 
@@ -13,12 +14,12 @@ type ToolVerbs = Pick<Chat, 'callTool' | 'returnTool'>;
 export function toolVerbs({ home, writer }: ChatHandle): ToolVerbs {
   async function note(type: string, payload: JsonObject, message?: string): Promise<ChatEvent> {
     const message_id = message === undefined ? undefined : checkId(message, 'message');
-    const [event] = await writer.decide(async (view) => {
+    const events = await writer.decide(async (view) => {
       if (message_id === undefined) return [{ type, payload }];
       await mustFind(view, message_id);
       return [{ type, payload: { ...payload, message_id } }];
     });
-    return only(event);
+    return only(events);
   }
 
   return {

@@ -1,4 +1,5 @@
 import { invalid } from '../../base/errors.ts';
+import { only } from '../../base/check-value.ts';
 import { kindOf } from '../../base/text.ts';
 import type { NewEvent } from '../events/event.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
@@ -30,13 +31,13 @@ export function writeVerbs(handle: ChatHandle): WriteVerbs {
       if (typeof content !== 'string')
         throw invalid('content', `must be a string, got ${kindOf(content)}`);
       const event = { type: 'message_added', payload: { ...payload, content } };
-      const [added] = await writer.decide(async (now) => {
+      const added = await writer.decide(async (now) => {
         assertExpected(now, options.expectedSeq);
         await assertCanBegin(now, payload, message);
         return [event];
       });
-      const part = added && partOf(added);
-      if (part === undefined) throw new TypeError('nothing was appended');
+      const part = partOf(only(added));
+      if (part === undefined) throw new TypeError('a message was added that is none');
       return loadMessage(home.engine, part);
     },
   };

@@ -1,4 +1,4 @@
-import { isQuipuError, notFound } from '../../base/errors.ts';
+import { notFound } from '../../base/errors.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { CommandIo } from '../kit/command.ts';
 import { tableOf } from '../kit/screen.ts';
@@ -40,17 +40,12 @@ export function toPreview(turn: Turn): string {
 }
 
 function toPayloadText(turn: Turn): string {
-  try {
-    const { payload } = turn.toJSON();
-    if (payload === undefined) return '';
-    if (typeof turn.encoding === 'number' || turn.encoding === 'bytes') return '(bytes)';
-    return typeof payload === 'string' && turn.encoding === 'text'
-      ? payload
-      : JSON.stringify(payload);
-  } catch (error) {
-    if (isQuipuError(error, 'INVALID')) return `(not valid ${turn.encoding})`;
-    throw error;
-  }
+  const { payload } = turn.toJSON();
+  if (payload === undefined) return '';
+  if (typeof turn.encoding === 'number' || turn.encoding === 'bytes') return '(bytes)';
+  return typeof payload === 'string' && turn.encoding === 'text'
+    ? payload
+    : JSON.stringify(payload);
 }
 
 /** Prints the turns of a page, and tells people how to see the page before: `back` and the cursor. */

@@ -1,8 +1,9 @@
 import { toHash, toTurnId } from '../../base/brand.ts';
+import { only } from '../../base/check-value.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { jsonable } from '../../base/jsonable.ts';
 import { checkBounded } from '../../base/text.ts';
-import { checkExpectedSeq, only } from '../check-input.ts';
+import { checkExpectedSeq } from '../check-input.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
 import type { Contexts, Patch } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';

@@ -1,4 +1,5 @@
 import type { TurnId } from '../../base/brand.ts';
+import { only } from '../../base/check-value.ts';
 import { DeltaWriter } from '../../base/delta-writer.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
@@ -11,7 +12,6 @@ import { assertPayloadFits } from '../payloads/codecs.ts';
 import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
 import type { Turn } from '../turn.ts';
 import type { OpenTurn } from '../contexts.ts';
-import { only } from '../check-input.ts';
 import { planAbort, planSeal } from './plan-seal.ts';
 
 export interface StreamedTurnParts {

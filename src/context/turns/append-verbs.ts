@@ -1,17 +1,11 @@
 import { toContextId, toHash, toTurnId } from '../../base/brand.ts';
+import { only } from '../../base/check-value.ts';
 import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { Batch, BlobPut, TurnAppend } from '../../engine/batch.ts';
 import { Encoding } from '../../format/turn-record.ts';
-import {
-  checkKept,
-  checkKey,
-  checkPlacement,
-  checkType,
-  checkVersion,
-  only,
-} from '../check-input.ts';
+import { checkKept, checkKey, checkPlacement, checkType, checkVersion } from '../check-input.ts';
 import type { ContextsParts } from './loaded-page.ts';
 import type { AppendOptions, BatchTurn, Contexts, NewTurn, NewTurnHeader } from '../contexts.ts';
 import { BATCH_TURNS_MAX } from '../limits.ts';

@@ -1,4 +1,5 @@
 import type { Engine } from '../../engine/engine.ts';
+import { only } from '../../base/check-value.ts';
 import { appendVerbs } from '../turns/append-verbs.ts';
 import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
 import type { Contexts, ForkOptions } from '../contexts.ts';
@@ -16,7 +17,7 @@ import { jsonable } from '../../base/jsonable.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta } from '../../engine/rows.ts';
-import { checkKept, checkKey, checkList, only } from '../check-input.ts';
+import { checkKept, checkKey, checkList } from '../check-input.ts';
 import { checkContextName, checkDetails, mergeDetails } from '../context-details.ts';
 import { toContext } from '../context.ts';
 import type { Context } from '../context.ts';

@@ -1,4 +1,5 @@
 import { Bell } from '../../base/bell.ts';
+import { only } from '../../base/check-value.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Database } from '../../postgres/database.ts';
 import {
@@ -78,9 +79,7 @@ export class PostgresQueue implements Queue {
 
   async push(event: NewEvent): Promise<number> {
     this.#assertOpen();
-    const [id] = await this.#intake.add([checkEvent(event)]);
-    if (id === undefined) throw new TypeError('an event was stored without an id');
-    return id;
+    return only(await this.#intake.add([checkEvent(event)]));
   }
 
   async pushBatch(events: readonly NewEvent[]): Promise<number[]> {

@@ -1,4 +1,5 @@
 import { NO_TURN } from '../../base/brand.ts';
+import { only } from '../../base/check-value.ts';
 import { mustGetHead } from '../../context/turns/read-turns.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow } from '../../engine/rows.ts';
@@ -21,9 +22,7 @@ async function create(engine: Engine, base: bigint): Promise<Parts> {
   const from = base === NO_TURN ? {} : { base: turnOf(base, 'base turn') };
   try {
     const { contexts } = await engine.commit({ contexts: [{ do: 'create', ...from }] });
-    const [created] = contexts;
-    if (created === undefined) throw new Error('a context was created and is not there');
-    return headParts(created);
+    return headParts(only(contexts));
   } catch (error) {
     throw asMissing(error, 'base turn');
   }

@@ -1,4 +1,5 @@
 import { QuipuError, invalid, isQuipuError, notFound } from '../../base/errors.ts';
+import { only } from '../../base/check-value.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import { REASON_BYTES_MAX } from '../../context/limits.ts';
@@ -30,9 +31,7 @@ export const patchTurn: Plan = (engine, { payload }) => {
 async function commit(engine: Engine, request: PatchRequest): Promise<PatchRow> {
   const planned = await planPatch(engine, request);
   if (request.key !== undefined) return commitPatchOnce(engine, planned, keyText(request.key));
-  const [row] = (await engine.commit(planned)).patches;
-  if (row === undefined) throw new Error('a patch was stored and is not there');
-  return row;
+  return only((await engine.commit(planned)).patches);
 }
 
 async function planPatch(engine: Engine, request: PatchRequest): Promise<PlannedPatch> {
@@ -111,9 +110,7 @@ async function commitPatchOnce(
         patches: [{ ...patch, expectedSeq: patch.expectedSeq ?? after }],
         docs: [{ name, content: JSON.stringify(note), expectedVersion: 0 }],
       });
-      const [row] = stored;
-      if (row === undefined) throw new Error('a patch was stored and is not there');
-      return row;
+      return only(stored);
     } catch (error) {
       // Another patch came in between, or the same request over another connection: look again. If the newest patch is
       // not the one that the client itself expected, the client gets the error.
