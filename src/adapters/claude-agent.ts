@@ -67,7 +67,7 @@ export class QuipuSessionStore implements SessionStore {
           }
           for (const uuid of seen) transcript.uuids.add(uuid);
         },
-        () => Promise.resolve(this.#transcripts.delete(name)),
+        () => this.#transcripts.delete(name),
       ),
     );
   }

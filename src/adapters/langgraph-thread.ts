@@ -134,7 +134,7 @@ export class Thread {
     }
     const there = new Set(found.map(({ id }) => id));
     const isGone = known.some((id) => !there.has(id));
-    if (isGone) await this.#forget();
+    if (isGone) this.#forget();
     const hasMore = isKnown && (log !== undefined || this.#toldBranch >= this.#nextBranch);
     if (isGone || hasMore) await this.#read('all');
   }
@@ -201,7 +201,7 @@ export class Thread {
     }
   }
 
-  readonly #forget = async (): Promise<void> => {
+  readonly #forget = (): void => {
     this.saved.clear();
     this.writes.clear();
     this.#branches.clear();

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts';
 import { isQuipuError } from '../base/errors.ts';
 import { eachPage } from '../base/each-page.ts';
 import { groupsOf } from '../base/groups-of.ts';
+import { untilFirst } from '../base/until-first.ts';
 
 // Code that several adapters share. The threads of a framework are contexts with names of several parts, such as
 // `langgraph/<thread>/<namespace>/0`. A slash in a part is escaped, so no part can reach into another thread.
@@ -98,23 +99,11 @@ export function toJsonTurn(type: string, value: unknown): NewTurn {
   return { type, encoding: 'json', payload: Buffer.from(JSON.stringify(value)) };
 }
 
-const TRIES_MAX = 16;
+/** Carries `attempt` out again when another writer has moved, made or removed what it relies on. */
+export function withRetries<T>(attempt: () => Promise<T>, lookAgain?: () => unknown): Promise<T> {
+  return untilFirst(attempt, { isLost, lookAgain });
+}
 
-/** Carries `attempt` out again when another writer was first: each time one of the writers has made progress. */
-export async function withRetries<T>(
-  attempt: () => Promise<T>,
-  lookAgain: () => Promise<unknown> = () => Promise.resolve(),
-  triesMax: number = TRIES_MAX,
-): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const lost = ['HEAD_MOVED', 'EXISTS', 'NOT_FOUND'].some(
-        (code) => isQuipuError(error) && error.code === code,
-      );
-      if (!lost || tries === triesMax) throw error;
-      await lookAgain();
-    }
-  }
+function isLost(error: unknown): boolean {
+  return isQuipuError(error) && ['HEAD_MOVED', 'EXISTS', 'NOT_FOUND'].includes(error.code);
 }

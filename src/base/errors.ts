@@ -65,17 +65,6 @@ export async function orNothing<T>(
   }
 }
 
-/** Does the work again, up to `attempts` times, while others change first what it builds on. */
-export async function untilFirst<T>(attempts: number, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isQuipuError(error, 'HEAD_MOVED') || attempt === attempts) throw error;
-    }
-  }
-}
-
 /** Wrong input: `what` names the argument, `problem` completes the sentence "<what> …". */
 export function invalid(what: string, problem: string): QuipuError<'INVALID'> {
   return new QuipuError('INVALID', `${what} ${problem}`, { what });

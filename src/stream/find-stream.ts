@@ -1,5 +1,6 @@
 import { NO_TURN } from '../base/brand.ts';
 import { isQuipuError, orNothing } from '../base/errors.ts';
+import { untilFirst } from '../base/until-first.ts';
 import { eachName } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeadRow } from '../engine/rows.ts';
@@ -49,17 +50,10 @@ interface DeadStream extends Stored {
 
 /** Documents removed in one commit. */
 const PAGE = 500;
-const ATTEMPTS_MAX = 50;
 
 /** Does the task again when another writer was faster. */
-export async function untilSettled<T>(task: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await task();
-    } catch (error) {
-      if (!isOvertaken(error) || attempt === ATTEMPTS_MAX) throw error;
-    }
-  }
+export function untilSettled<T>(task: () => Promise<T>): Promise<T> {
+  return untilFirst(task, { isLost: isOvertaken });
 }
 
 function isOvertaken(error: unknown): boolean {

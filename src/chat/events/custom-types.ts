@@ -1,5 +1,6 @@
-import { corrupt, invalid, notFound, untilFirst } from '../../base/errors.ts';
+import { corrupt, invalid, notFound } from '../../base/errors.ts';
 import { checkLine, shown } from '../../base/text.ts';
+import { untilFirst } from '../../base/until-first.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { isObject } from './event.ts';
 import { TITLE_CHARS_MAX, TYPE_CHARS_MAX, TYPES_MAX } from './limits.ts';
@@ -9,7 +10,6 @@ import { isKnownType } from './payloads.ts';
 // document of the store. A registered type is no problem of a chat; its payload means something to its program alone.
 
 const TYPES_DOC = 'chats-types/types.json';
-const ATTEMPTS_MAX = 100;
 
 export interface CustomType {
   readonly type: string;
@@ -82,7 +82,7 @@ async function changeTypes(
   engine: Engine,
   change: (types: readonly CustomType[]) => readonly CustomType[],
 ): Promise<void> {
-  await untilFirst(ATTEMPTS_MAX, async () => {
+  await untilFirst(async () => {
     const doc = await engine.getDoc(TYPES_DOC);
     const types = change(doc === undefined ? [] : parseTypes(doc.content));
     const content = JSON.stringify({ types });

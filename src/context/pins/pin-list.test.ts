@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { ModelEngine } from '../../testing/model-engine.ts';
+import { createContexts } from '../verbs/create-contexts.ts';
 import { toTurnId } from '../../base/brand.ts';
 import { formatPins, parsePins, withPin, withoutPin } from './pin-list.ts';
 
@@ -28,4 +30,18 @@ describe('the list of pins', () => {
       expect(() => parsePins(content)).toThrow(expect.objectContaining({ code: 'CORRUPT' }));
     },
   );
+});
+
+describe('pins that two processes set at once', () => {
+  it('are all there', async () => {
+    const engine = new ModelEngine();
+    const [one, other] = [createContexts(engine), createContexts(engine)];
+    const { id } = await one.create();
+    const turns = await one.appendBatch(
+      id,
+      Array.from({ length: 10 }, (_, payload) => ({ type: 't', payload })),
+    );
+    await Promise.all(turns.map(({ id: turn }, at) => (at % 2 === 0 ? one : other).pin(turn)));
+    expect((await one.pins()).map(({ turn }) => turn)).toEqual(turns.map((turn) => turn.id));
+  });
 });

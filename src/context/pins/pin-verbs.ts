@@ -2,6 +2,7 @@ import { toTurnId } from '../../base/brand.ts';
 import { jsonable } from '../../base/jsonable.ts';
 import { notFound } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
+import { untilFirst } from '../../base/until-first.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
 import type { Contexts, Pin } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
@@ -22,11 +23,12 @@ export function pinVerbs({ engine }: ContextsParts): PinVerbs {
   }
 
   async function change(edit: (pins: readonly Pin[]) => Pin[]): Promise<void> {
-    await changes.run('pins', async () => {
+    const attempt = async (): Promise<void> => {
       const { pins, version } = await read();
       const content = formatPins(edit(pins));
       await engine.commit({ docs: [{ name: PINS_DOC, content, expectedVersion: version }] });
-    });
+    };
+    await changes.run('pins', () => untilFirst(attempt));
   }
 
   return {

@@ -1,10 +1,10 @@
 import type { Hash } from '../../base/brand.ts';
-import { untilFirst, notFound } from '../../base/errors.ts';
+import { notFound } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { REGISTRY_DOC, checkName, isHash, parseObject, unreadable } from '../home/documents.ts';
-import { TRIES_MAX } from '../home/limits.ts';
+import { untilFirst } from '../../base/until-first.ts';
 import type { Descriptor } from './descriptor.ts';
 
 export interface RegisteredBundle extends Registered {
@@ -121,7 +121,7 @@ export async function changeRegistry(
   plan: (registry: Registry) => Registry,
   puts: readonly BlobPut[] = [],
 ): Promise<Registry> {
-  return untilFirst(TRIES_MAX, async () => {
+  return untilFirst(async () => {
     const { registry, version } = await readRegistry(engine);
     const changed = plan(registry);
     const doc = { name: REGISTRY_DOC, content: formatRegistry(changed) };

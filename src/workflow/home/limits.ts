@@ -16,7 +16,5 @@ export const STEPS_DEFAULT = 50;
 export const STEPS_MAX = 1000;
 export const LIST_DEFAULT = 50;
 export const LIST_MAX = 10_000;
-/** A change is planned again this often when other threads of the bundle moved first. */
-export const TRIES_MAX = 200;
 export const BUNDLE_BYTES_MAX: number = 4 * 1024 * 1024;
 export const NAME_CHARS_MAX = 64;

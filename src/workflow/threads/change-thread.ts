@@ -3,7 +3,7 @@ import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Batch, BlobPut, LogChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { dayOf, historyLog, indexDoc, infoLog, noteDoc } from '../home/documents.ts';
-import { TRIES_MAX } from '../home/limits.ts';
+import { untilFirst } from '../../base/until-first.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
 import { encodeNode, encodeText } from '../nodes/node-text.ts';
 import type { StartNode } from '../nodes/nodes.ts';
@@ -70,16 +70,7 @@ async function inTurn(
   bundle: Hash,
   attempt: () => Promise<void>,
 ): Promise<void> {
-  await home.changes.run(bundle, async () => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await attempt();
-        return;
-      } catch (error) {
-        if (!isCollision(error) || tries === TRIES_MAX) throw error;
-      }
-    }
-  });
+  await home.changes.run(bundle, () => untilFirst(attempt, { isLost: isCollision }));
 }
 
 /** Another process changed a document between its reading and the commit. */

@@ -1,5 +1,6 @@
 import type { Hash } from '../../../base/brand.ts';
-import { corrupt, exists, invalid, untilFirst } from '../../../base/errors.ts';
+import { corrupt, exists, invalid } from '../../../base/errors.ts';
+import { untilFirst } from '../../../base/until-first.ts';
 import { hashText } from '../../../base/hash.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { Turns } from '../exchange/pace.ts';
@@ -17,7 +18,6 @@ const LIST = 'cxdb/registry.json';
 const BUNDLES_MAX = 1000;
 /** The whole registry is in memory, and in a good part of the answers. */
 const REGISTRY_BYTES_MAX = 8 * 1024 * 1024;
-const ATTEMPTS_MAX = 100;
 
 interface Known {
   readonly version: number;
@@ -48,7 +48,7 @@ export async function readBundle(engine: Engine, id: string): Promise<string | u
 export async function putBundle(engine: Engine, text: string, value: unknown): Promise<boolean> {
   const bundle = await parseBundle(value, breathe);
   const { bundle_id: id } = bundle;
-  return untilFirst(ATTEMPTS_MAX, async () => {
+  return untilFirst(async () => {
     const { version, registry, bytes } = await readKnown(engine);
     if (registry.bundles.includes(id)) {
       if ((await readBundle(engine, id)) === text) return false;
