@@ -1,7 +1,6 @@
 import * as zlib from 'node:zlib';
 import type { Zstd } from './zstd.ts';
-import { builtinZstd } from './zstd-builtin.ts';
-import { napiZstd } from './zstd-napi.ts';
+import { builtinZstd, napiZstd } from './zstd.ts';
 
 /** Loaded at its first use: where it is missing, what needs none still works, and the error has somebody to go to. */
 let zstd: Zstd | undefined;

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import process from 'node:process';
 import { keepCompiledCode } from './kit/compile-cache.ts';
-import { processStreams } from './kit/process.ts';
-import { readVersion } from './kit/version.ts';
+import { processStreams, readVersion } from './kit/process.ts';
 
 // Imports little: what is loaded here is compiled anew each time, and a question for the version waits for no more.
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { chatRoots } from '../chat/retention/chat-roots.ts';
 import { contextRoots } from '../context/context-roots.ts';
-import { pinRoots } from '../context/pins/pin-list.ts';
+import { pinRoots } from '../context/pins/pin-verbs.ts';
 import type { Engine } from '../engine/engine.ts';
 import { plainFilesIo } from '../engine/files/disk/plain-files-io.ts';
 import type { RootSource } from '../engine/roots.ts';

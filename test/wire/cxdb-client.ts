@@ -5,9 +5,15 @@ import type { Ack } from '../../src/wire/append-turn.ts';
 import { ByteReader } from '../../src/wire/byte-reader.ts';
 import { ByteWriter } from '../../src/wire/byte-writer.ts';
 import type { Parts } from '../../src/wire/byte-writer.ts';
-import type { AppendBatch, BatchAck } from '../../src/wire/cxdb/append-batch.ts';
-import type { PutBlob, PutBlobReply } from '../../src/wire/cxdb/blob.ts';
-import type { Head } from '../../src/wire/cxdb/head.ts';
+import type {
+  AppendBatch,
+  BatchAck,
+  PutBlob,
+  PutBlobReply,
+  Head,
+  PatchReply,
+  PatchRequest,
+} from '../../src/wire/cxdb/messages.ts';
 import { outcomeNumber, readOutcome } from '../../src/wire/cxdb/open-turns.ts';
 import type { AppendDelta, DeltaAck, Seal } from '../../src/wire/cxdb/open-turns.ts';
 import { EXT_ROW_BYTES, TURN_REC_BYTES_MIN } from '../../src/wire/cxdb/pages.ts';
@@ -20,8 +26,7 @@ import type {
   PageOptions,
   TurnRec,
 } from '../../src/wire/cxdb/pages.ts';
-import { PatchFlag } from '../../src/wire/cxdb/patch.ts';
-import type { PatchReply, PatchRequest } from '../../src/wire/cxdb/patch.ts';
+import { PatchFlag } from '../../src/wire/cxdb/messages.ts';
 import { PushKind } from '../../src/wire/cxdb/subscribe.ts';
 import type { Push, Subscribe } from '../../src/wire/cxdb/subscribe.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';

@@ -1,5 +1,5 @@
-import * as blob from '../../src/wire/cxdb/blob.ts';
-import * as head from '../../src/wire/cxdb/head.ts';
+import * as blob from '../../src/wire/cxdb/messages.ts';
+import * as head from '../../src/wire/cxdb/messages.ts';
 import * as pages from '../../src/wire/cxdb/pages.ts';
 import * as subscribe from '../../src/wire/cxdb/subscribe.ts';
 import {
@@ -21,10 +21,14 @@ import {
   encodeStream,
   encodeUnsubscribe,
 } from '../../src/wire/call.ts';
-import { decodeAppendBatch, encodeBatchAck } from '../../src/wire/cxdb/append-batch.ts';
+import {
+  decodeAppendBatch,
+  encodeBatchAck,
+  decodePatch,
+  encodePatchReply,
+} from '../../src/wire/cxdb/messages.ts';
 import { decodeAppendDelta, decodeSeal, encodeDeltaAck } from '../../src/wire/cxdb/open-turns.ts';
 import { encodePage } from '../../src/wire/cxdb/pages.ts';
-import { decodePatch, encodePatchReply } from '../../src/wire/cxdb/patch.ts';
 import { encodePush } from '../../src/wire/cxdb/subscribe.ts';
 import { decodeError, encodeError } from '../../src/wire/error-message.ts';
 import {

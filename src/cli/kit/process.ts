@@ -3,6 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import { escapeControls, escapeLines } from './text.ts';
+import { programFile } from '../../base/program-file.ts';
 
 /**
  * The streams between a program of the package and its process. Stored text may hold codes that move the cursor of a
@@ -148,4 +149,10 @@ function readOpenFiles(): number | undefined {
   };
   const soft = report.userLimits?.open_files?.soft;
   return soft === 'unlimited' ? Infinity : typeof soft === 'number' ? soft : undefined;
+}
+
+/** The version of the package this file belongs to, built or not. */
+export function readVersion(): string {
+  const text = readFileSync(programFile('../package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,5 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { readVersion } from './version.ts';
+import { readVersion } from './process.ts';
 
 // The kit of all three programs, `quipu`, `thread` and `notifier`. A program is a value, and so is each of its verbs.
 // The parser, the help, the completions and the reference pages are made from these values.

@@ -1,7 +1,7 @@
-import { given } from '../../base/given.ts';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { given } from '../../base/given.ts';
 import { invalid } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
 import { LOG_LEVELS } from '../../server/log/log-level.ts';
@@ -15,7 +15,7 @@ import { collect, parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import { TOKEN_FILE_OPTION } from './token.ts';
 import { oneOf, option, preset } from '../kit/verb.ts';
 import type { OptionsIn } from '../kit/verb.ts';
-import { readVersion } from '../kit/version.ts';
+import { readVersion } from '../kit/process.ts';
 
 const LIMITS = [
   option(

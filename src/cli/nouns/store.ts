@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { serve } from './serve.ts';
 import { ui } from './ui.ts';
 import { backup, gc, restore, retain, verify } from './upkeep.ts';
@@ -20,9 +22,7 @@ import type { Finding } from '../doctor/finding.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
 import { toFacts, toSize } from '../kit/text.ts';
 import { argument, option } from '../kit/verb.ts';
-import { readVersion } from '../kit/version.ts';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { readVersion } from '../kit/process.ts';
 
 const init = quipuVerb({
   name: 'init',

@@ -10,7 +10,7 @@ import { mintToken, toTokenRecord } from '../../server/access/token.ts';
 import { quipuVerb } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { option, preset } from '../kit/verb.ts';
-import { readVersion } from '../kit/version.ts';
+import { readVersion } from '../kit/process.ts';
 import { parsePort } from './serve.ts';
 
 const TOKEN_MS = 12 * 3_600_000;

@@ -8,7 +8,7 @@ import { LINE_PAYLOAD_BYTES } from '../../chat/events/limits.ts';
 import { parseMeta } from '../../chat/events/meta.ts';
 import { namesAll } from '../../chat/retention/chat-roots.ts';
 import { parseSegmentLine } from '../../chat/segments/segment-line.ts';
-import { parsePins } from '../../context/pins/pin-list.ts';
+import { parsePins } from '../../context/pins/pin-verbs.ts';
 import { readTurnNote } from '../../context/streams/plan-seal.ts';
 import type { Batch, BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';

@@ -6,7 +6,7 @@ import {
   encodeAttachFs,
   encodeGetBlobReply,
   encodePutBlobReply,
-} from '../../wire/cxdb/blob.ts';
+} from '../../wire/cxdb/messages.ts';
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
 import type { Plan, Reply } from '../request/request.ts';
 import { assertHash, checkHash, isLarge } from '../request/take-payload.ts';

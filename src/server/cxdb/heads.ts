@@ -4,7 +4,7 @@ import { mustGetHead } from '../../context/turns/read-turns.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow } from '../../engine/rows.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
-import { decodeCtxCreate, decodeGetHead, encodeHead } from '../../wire/cxdb/head.ts';
+import { decodeCtxCreate, decodeGetHead, encodeHead } from '../../wire/cxdb/messages.ts';
 import type { Plan } from '../request/request.ts';
 import { asMissing, contextOf, turnOf } from '../request/wire-ids.ts';
 

@@ -7,7 +7,7 @@ import type { TurnDelta } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
-import { PatchFlag } from '../../wire/cxdb/patch.ts';
+import { PatchFlag } from '../../wire/cxdb/messages.ts';
 import { FROM_NOW, Want, decodeSubscribe, encodePush } from '../../wire/cxdb/subscribe.ts';
 import type { Push } from '../../wire/cxdb/subscribe.ts';
 import { encodeError } from '../../wire/error-message.ts';

@@ -3,7 +3,7 @@ import { QuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { contextRoots } from '../../context/context-roots.ts';
-import { pinRoots } from '../../context/pins/pin-list.ts';
+import { pinRoots } from '../../context/pins/pin-verbs.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
 import { collectGarbage } from '../../maintain/collect-garbage.ts';

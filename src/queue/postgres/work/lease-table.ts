@@ -92,31 +92,14 @@ export interface Outcome {
 
 const PAGE = 500;
 
-export interface Leases {
-  /** The due consumers of one queue, or of all. */
-  due(queue?: string): AsyncIterable<DueRow>;
-  /** Resolves with undefined when another worker has the lease. */
-  acquire(
-    due: Pick<DueRow, 'queue' | 'consumer_id'>,
-    holder: string,
-    leaseMs: number,
-  ): Promise<Lease | undefined>;
-  /** Resolves with false when the lease is over. */
-  renew(lease: Lease, leaseMs: number): Promise<boolean>;
-  /** Resolves with undefined when the lease is over. */
-  read(lease: Lease): Promise<LeasedRow | undefined>;
-  release(lease: Lease, outcome: Outcome): Promise<void>;
-  /** Releases the lease as if the handler had not run. */
-  letGo(lease: Lease): Promise<void>;
-}
-
-export class LeaseTable implements Leases {
+export class LeaseTable {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
+  /** The due consumers of one queue, or of all. */
   async *due(queue?: string): AsyncGenerator<DueRow, void, undefined> {
     let [lastQueue, lastConsumer] = [queue ?? '', ''];
     for (;;) {
@@ -130,6 +113,7 @@ export class LeaseTable implements Leases {
     }
   }
 
+  /** Resolves with undefined when another worker has the lease. */
   async acquire(
     { queue, consumer_id }: Pick<DueRow, 'queue' | 'consumer_id'>,
     holder: string,
@@ -140,11 +124,13 @@ export class LeaseTable implements Leases {
     return row && { queue, consumer_id, fence: row.fence };
   }
 
+  /** Resolves with false when the lease is over. */
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     const rows = await this.#database.query(RENEW, [...keyOf(lease), leaseMs]);
     return rows.length > 0;
   }
 
+  /** Resolves with undefined when the lease is over. */
   async read(lease: Lease): Promise<LeasedRow | undefined> {
     const [row] = await this.#database.query<LeasedRow>(READ, keyOf(lease));
     return row;
@@ -157,6 +143,7 @@ export class LeaseTable implements Leases {
     await this.#database.query(RELEASE, values);
   }
 
+  /** Releases the lease as if the handler had not run. */
   async letGo(lease: Lease): Promise<void> {
     await this.#database.query(LET_GO, keyOf(lease));
   }

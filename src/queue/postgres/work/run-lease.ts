@@ -14,7 +14,7 @@ import { findPending } from '../../events/scan.ts';
 import { parseFilter } from '../../filter/parse-filter.ts';
 import { knownOf } from '../tables/consumer-table.ts';
 import { EventTable } from '../tables/event-table.ts';
-import type { Lease, LeasedRow, Leases } from './lease-table.ts';
+import type { Lease, LeasedRow, LeaseTable } from './lease-table.ts';
 
 // Runs the handler of one consumer for as long as there is something to do, under one lease.
 // Invariants
@@ -26,7 +26,7 @@ const ERROR_CHARS = 500;
 
 interface RunSetup {
   readonly database: Database;
-  readonly leases: Leases;
+  readonly leases: LeaseTable;
   readonly leaseMs: number;
   readonly retry: RetryPolicy;
   readonly env: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import { ConsumerTable, knownOf } from '../tables/consumer-table.ts';
 import { EventTable } from '../tables/event-table.ts';
 import type { QueueRings } from '../tables/queue-rings.ts';
 import type { CheckedWork } from './check-work.ts';
-import type { DueRow, Leases } from './lease-table.ts';
+import type { DueRow, LeaseTable } from './lease-table.ts';
 import { runLease } from './run-lease.ts';
 
 const LOOK_MS = 2000;
@@ -28,7 +28,7 @@ const REACH = 100_000;
 export interface WorkerSetup {
   readonly database: Database;
   readonly rings: QueueRings;
-  readonly leases: Leases;
+  readonly leases: LeaseTable;
   readonly retry?: RetryPolicy;
   /** Whether handlers die with this process. Default true. */
   readonly guarded?: boolean;

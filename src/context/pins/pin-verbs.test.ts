@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ModelEngine } from '../../testing/model-engine.ts';
 import { createContexts } from '../verbs/create-contexts.ts';
 import { toTurnId } from '../../base/brand.ts';
-import { formatPins, parsePins, withPin, withoutPin } from './pin-list.ts';
+import { formatPins, parsePins, withPin, withoutPin } from './pin-verbs.ts';
 
 const pins = [{ turn: toTurnId(2), reason: 'shown in a report' }, { turn: toTurnId(9) }];
 
