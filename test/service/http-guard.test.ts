@@ -160,6 +160,22 @@ describe('bad input', () => {
     expect(await store.maintain.stats()).toMatchObject({ contexts: 0 });
   });
 
+  it('is a body whose coding nobody would undo', async () => {
+    const { get, send } = await serveHttp();
+    const coded = { headers: { 'Content-Encoding': 'gzip' } };
+    const refused = await json(send('POST', '/v1/contexts', {}, coded), 422);
+    expect(refused).toMatchObject({ error: { code: 'UNSUPPORTED' } });
+    await json(get('/v1/blobs', { method: 'PUT', body: 'bytes', ...coded }), 422);
+    expect(await json(get('/v1/blobs'))).toMatchObject({ items: [] });
+    const plain = { headers: { 'Content-Encoding': 'identity' } };
+    await json(get('/v1/blobs', { method: 'PUT', body: 'bytes', ...plain }), 201);
+    await json(send('POST', '/v1/contexts', {}), 201);
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const typed = get('/v1/contexts/1/turns', { method: 'POST', body: '{}', headers: form });
+    const { error } = await json<{ error: { message: string } }>(typed, 422);
+    expect(error.message).toContain('Content-Type: application/json');
+  });
+
   it('cannot make the server parse a bomb or swallow a flood', async () => {
     const { get, url } = await serveHttp({ limits: { bodyBytes: 100_000 } });
     const post = (body: string, type = 'application/json'): Promise<Response> =>

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { QuipuError, invalid, tooLarge } from '../../../base/errors.ts';
+import { QuipuError, invalid, tooLarge, unsupported } from '../../../base/errors.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { checkJsonBounds } from '../../../wire/call-values.ts';
 import { tooMuch } from '../../request/wire-error.ts';
@@ -59,6 +59,12 @@ export async function* readUpload({
 
 /** The body as it comes in. If the client goes away in the middle, this throws CLOSED and does not end. */
 async function* readPieces(incoming: IncomingMessage): AsyncGenerator<Uint8Array, void, undefined> {
+  const { 'content-encoding': coding = 'identity' } = incoming.headers;
+  if (coding.toLowerCase() !== 'identity') {
+    // Stored as they are, the bytes would not be what the client means.
+    const message = 'bodies are taken as they are; send this one without Content-Encoding';
+    throw unsupported('Content-Encoding', coding.slice(0, 64), message);
+  }
   try {
     // A reader that stops early still has an answer to send, and destroying the request would destroy the answer, too.
     const pieces = incoming.iterator({ destroyOnReturn: false });

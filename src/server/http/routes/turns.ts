@@ -173,7 +173,12 @@ async function rawTurn(
   { type, version, encoding: name = 'bytes' }: RawQuery,
   request: HttpRequest,
 ): Promise<NewTurn> {
-  if (type === undefined) throw invalid('type', 'of the turn is missing; give it in the query');
+  if (type === undefined) {
+    throw invalid(
+      'type',
+      'of the turn is missing: send a turn in JSON with Content-Type: application/json, or a payload with ?type=',
+    );
+  }
   const payload = await readBody(request, PAYLOAD_BYTES_MAX);
   return { type, encoding: name, payload, ...given({ version }) };
 }
