@@ -1,3 +1,4 @@
+import { leavable } from '../base/leavable.ts';
 import { setTimeout } from 'node:timers/promises';
 import { checkSignal, toWhole } from '../base/check-value.ts';
 import { isQuipuError, unsupported } from '../base/errors.ts';
@@ -53,7 +54,11 @@ function remoteQueue(engine: Caller, name: string): Queue {
     pop: async (consumer: string, options: PopOptions) => sent.pop(consumer, withNumber(options)),
     peek: async (options: PeekOptions) => sent.peek(withNumber(options)),
   };
-  return { ...queue, follow: (options) => follow(queue, options) };
+  return {
+    ...queue,
+    follow: (options = {}) =>
+      leavable(checkSignal(options.signal), (signal) => follow(queue, { ...options, signal })),
+  };
 }
 
 /** The fields that a queue stores. The server refuses others, as it does everywhere. */
@@ -70,12 +75,11 @@ function withNumber<O extends PeekOptions>(options: O): O {
 /** Looks for new events at intervals. Ends when the store closes. */
 async function* follow(
   queue: Pick<Queue, 'peek'>,
-  options: QueueFollowOptions = {},
+  options: QueueFollowOptions & { readonly signal: AbortSignal },
 ): AsyncGenerator<QueueEvent, void, undefined> {
-  const { filter } = options;
-  const signal = checkSignal(options.signal);
+  const { filter, signal } = options;
   let { lastEventId = 0 } = options;
-  const isOver = (): boolean => signal?.aborted === true;
+  const isOver = (): boolean => signal.aborted;
   for (let first = true; !isOver(); first = false) {
     const given = { lastEventId, ...(filter !== undefined && filter !== null && { filter }) };
     let events: readonly QueueEvent[];
@@ -92,7 +96,7 @@ async function* follow(
     }
     if (events.length > 0) continue;
     try {
-      await setTimeout(POLL_MS, undefined, signal === undefined ? {} : { signal });
+      await setTimeout(POLL_MS, undefined, { signal });
     } catch {
       // The caller aborted.
       return;

@@ -1,3 +1,5 @@
+import { checkSignal } from '../base/check-value.ts';
+import { leavable } from '../base/leavable.ts';
 import { isHeld, readLock, type LockNote } from './dispatch/consumer-lock.ts';
 import { only } from '../base/check-value.ts';
 import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
@@ -185,7 +187,9 @@ export class SqliteQueue implements Queue {
       use: (read) => this.#inWords(({ database }) => read(database)),
       watch: () => poll,
     };
-    return untilClosed(followEvents(followed, filter, options));
+    return leavable(checkSignal(options.signal), (signal) =>
+      untilClosed(followEvents(followed, filter, { ...options, signal })),
+    );
   }
 
   summary(): Omit<QueueSummary, 'name'> {

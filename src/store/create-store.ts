@@ -1,3 +1,4 @@
+import { leavable } from '../base/leavable.ts';
 import { Lifetime } from '../base/lifetime.ts';
 import { createContexts, type ContextsOptions } from '../context/verbs/create-contexts.ts';
 import { typedContexts } from '../context/typed/typed-contexts.ts';
@@ -68,7 +69,10 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
       if (search === undefined) throw searchIsOff();
       return search.search(query, given);
     },
-    watch: (filter = {}, options = {}) => watchStore(engine, lifetime, checkWatch(filter, options)),
+    watch(filter = {}, options = {}) {
+      const plan = checkWatch(filter, options);
+      return leavable(plan.signal, (signal) => watchStore(engine, lifetime, { ...plan, signal }));
+    },
   };
 
   const store: Store = {

@@ -1,3 +1,5 @@
+import { checkSignal } from '../base/check-value.ts';
+import { leavable } from '../base/leavable.ts';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { unsupported } from '../base/errors.ts';
@@ -82,12 +84,14 @@ export function workflowsOf(home: StoreHome, sessions: Sessions): Workflows {
       async () => (await workflows()).bundles,
       ['add', 'list', 'get', 'describe', 'source', 'history', 'rollback', 'remove'],
     ),
-    async *live(...given) {
-      yield* (await workflows()).live(...given);
-    },
-    async *watchIndex(...given) {
-      yield* (await workflows()).watchIndex(...given);
-    },
+    live: (id, options = {}) =>
+      leavable(checkSignal(options.signal), async function* (signal) {
+        yield* (await workflows()).live(id, { ...options, signal });
+      }),
+    watchIndex: (bundle, options = {}) =>
+      leavable(checkSignal(options.signal), async function* (signal) {
+        yield* (await workflows()).watchIndex(bundle, { ...options, signal });
+      }),
   };
 }
 

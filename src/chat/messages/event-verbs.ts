@@ -1,3 +1,4 @@
+import { leavable } from '../../base/leavable.ts';
 import { checkSignal, checkWhole } from '../../base/check-value.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { ChangeBell } from '../../engine/change-bell.ts';
@@ -58,7 +59,9 @@ export function eventVerbs({ view, home }: ChatHandle): EventVerbs {
       const { after = 0, signal, maxPayload = Number.MAX_SAFE_INTEGER } = options;
       checkWhole(after, 'after', 0, Number.MAX_SAFE_INTEGER);
       checkWhole(maxPayload, 'maxPayload', 0, Number.MAX_SAFE_INTEGER);
-      return followChat(home, view, { after, signal: checkSignal(signal), maxPayload });
+      return leavable(checkSignal(signal), (left) =>
+        followChat(home, view, { after, signal: left, maxPayload }),
+      );
     },
 
     async project<S>(projection: Projection<S>, from?: Snapshot): Promise<Projected<S>> {

@@ -1,8 +1,9 @@
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, ContextIdLike, TurnId } from '../../base/brand.ts';
-import { invalid, isQuipuError } from '../../base/errors.ts';
+import { isQuipuError } from '../../base/errors.ts';
 import { checkAfter, checkCount, checkRead } from '../check-input.ts';
-import { kindOf } from '../../base/text.ts';
+import { checkSignal } from '../../base/check-value.ts';
+import { leavable } from '../../base/leavable.ts';
 import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
 import type { Contexts, FollowOptions, MovedHead } from '../contexts.ts';
 import { STREAM_BYTES_DEFAULT } from '../limits.ts';
@@ -26,29 +27,27 @@ export function followVerbs(parts: ContextsParts): FollowVerbs {
       id: ContextIdLike,
       options: FollowOptions & { readonly moves?: boolean } = {},
     ): AsyncIterable<Turn> {
-      const items = followContext(parts, {
+      const plan = {
         context: toContextId(id),
         after: checkAfter(options.after),
-        signal: checkSignal(options.signal),
         openTurns: options.openTurns ?? false,
         moves: options.moves ?? false,
         onBehind: options.onBehind,
         read: checkRead(options, STREAM_BYTES_DEFAULT),
-      });
+      };
+      const items = leavable(checkSignal(options.signal), (signal) =>
+        followContext(parts, { ...plan, signal }),
+      );
       // Without `moves` there is nothing but turns.
       return items as AsyncIterable<Turn>;
     },
 
     followOpen(turn, { after = 0, signal } = {}) {
       checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
-      return follower.follow({ id: toTurnId(turn), after, signal: checkSignal(signal) });
+      const id = toTurnId(turn);
+      return leavable(checkSignal(signal), (left) => follower.follow({ id, after, signal: left }));
     },
   };
-}
-
-function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  if (signal === undefined || signal instanceof AbortSignal) return signal;
-  throw invalid('signal', `must be an AbortSignal, got ${kindOf(signal)}`);
 }
 
 // Reads instead of queueing: while the reader is busy, a change is remembered as a position, and its turns are walked

@@ -1,3 +1,5 @@
+import { checkSignal } from '../../base/check-value.ts';
+import { leavable } from '../../base/leavable.ts';
 import { Bell } from '../../base/bell.ts';
 import { only } from '../../base/check-value.ts';
 import { QuipuError } from '../../base/errors.ts';
@@ -153,16 +155,20 @@ export class PostgresQueue implements Queue {
 
   follow(options: QueueFollowOptions = {}): AsyncIterable<QueueEvent> {
     this.#assertOpen();
-    return untilClosed(this.#follow(options));
+    return leavable(checkSignal(options.signal), (signal) =>
+      untilClosed(this.#follow(options, signal)),
+    );
   }
 
-  async *#follow(options: QueueFollowOptions): AsyncGenerator<QueueEvent, void, undefined> {
+  async *#follow(
+    options: QueueFollowOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<QueueEvent, void, undefined> {
     const filter = toFilter(options.filter);
     const bell = new Bell();
     const unlisten = this.#rings.listen((queue) => {
       if (queue === undefined || queue === this.#name) bell.ring();
     });
-    const { signal = this.#ended.signal } = options;
     const either = AbortSignal.any([signal, this.#ended.signal]);
     try {
       const watch = () => (): Promise<void> => bell.wait(LOOK_MS, either);

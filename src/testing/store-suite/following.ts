@@ -62,6 +62,37 @@ export function followingSuite(target: StoreTarget): void {
       expect(payloadsOf(await next)).toEqual(Array.from({ length: 20 }, (_, n) => n));
     });
 
+    it('lets a reader leave that waits for what never comes', async () => {
+      const { here } = await openTwo();
+      const { id } = await here.contexts.create();
+      await here.contexts.append(id, { type: 'note', payload: 1 });
+      const open = await here.contexts.open(id, { type: 'note' });
+      await open.write('a');
+      await open.flush();
+      await here.chats.create({ id: 'c1' });
+      const chat = await here.chats.open('c1');
+      await chat.add({ role: 'user', content: 'hi' });
+      const thread = await here.workflows.start({ name: 'a', prompt: 'p', bundle: BUNDLE });
+      await here.workflows.step(thread.id, { role: 'r', content: 'c' });
+      const all: AsyncIterable<unknown>[] = [
+        here.contexts.follow(id),
+        here.contexts.followOpen(open.id),
+        here.watch(),
+        chat.follow(),
+        here.workflows.live(thread.id),
+        here.workflows.watchIndex(BUNDLE),
+      ];
+      for (const items of all) {
+        const reader = items[Symbol.asyncIterator]();
+        await reader.next();
+        // Some have more to give, and none has two hundred items.
+        const left = Array.from({ length: 200 }, () => reader.next());
+        await reader.return?.();
+        expect(await left.at(-1)).toMatchObject({ done: true });
+      }
+      await open.seal();
+    });
+
     it('shows the text of a turn as it is streamed', async () => {
       const { here, there } = await openTwo();
       const { id } = await here.contexts.create();
