@@ -366,7 +366,7 @@ describe('the bundles', () => {
     const { dependencies, peerDependencies } = readPackageJson();
     const installed = Object.keys({ ...dependencies, ...peerDependencies });
     const chunks = listFiles('dist/chunks', /\.js$/).map((file) => readProject(file));
-    const imports = /(?:^|;)import(?:[^"'`;()]*from)?"([^."][^"]*)"/gm;
+    const imports = /(?:^|;)import\s*(?:[^"'`;()]*\sfrom)?\s*"([^."][^"]*)"/gm;
     const names = chunks.flatMap((code) =>
       [...code.matchAll(imports)].map(([, name = '']) => name),
     );
