@@ -21,7 +21,7 @@ const LIMITS = [
   option(
     '--max-connections <n>',
     'most connections at a time, per listener (default: 1024)',
-    parseCount,
+    parseConnections,
   ),
   option('--max-body <size>', 'largest body of an HTTP request (default: 64MiB)', parseSize),
   option(
@@ -65,7 +65,11 @@ const SERVING = [
     '--allow-handlers',
     'let tokens with the scope admin register programs: handlers of queues, bundles of workflows',
   ),
-  option('--allow-origin <origin>', 'let pages of this origin use HTTP; repeat for more', collect),
+  option(
+    '--allow-origin <origin>',
+    'let pages of this origin use HTTP; repeat for more',
+    collectOrigin,
+  ),
   option('--tls-cert <file>', 'certificate (PEM); all listeners then speak TLS'),
   option('--tls-key <file>', 'private key of the certificate (PEM)'),
   option('--demo', 'fill the store with sample data first; the store must be empty'),
@@ -177,6 +181,22 @@ export function parsePort(text: string): number {
   const port = parseCount(text);
   if (port <= 65_535) return port;
   throw new InvalidArgumentError('Expected a port, 0 to 65535.');
+}
+
+function parseConnections(text: string): number {
+  const count = parseCount(text);
+  if (count > 0) return count;
+  throw new InvalidArgumentError('Expected a number from 1: with 0, nobody could connect.');
+}
+
+/** Browsers send an origin in one form, so any other would never match. Extensions have schemes of their own. */
+function collectOrigin(text: string, before?: readonly string[]): readonly string[] {
+  const isWeb = /^https?:/i.test(text);
+  const origin = isWeb && URL.canParse(text) ? new URL(text).origin : text;
+  if (origin === text && /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(text))
+    return collect(text, before);
+  const hint = origin === text ? '' : ` Did you mean ${origin}?`;
+  throw new InvalidArgumentError(`Expected an origin such as https://app.example.${hint}`);
 }
 
 /** The facts that the person who started a server needs. */
