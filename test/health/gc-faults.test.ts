@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { HEADS_FILE } from '../../src/engine/files/heads/head-table.ts';
-import { closePack } from '../../src/engine/files/packs/encode-packs.ts';
+import { closePack } from '../../src/engine/files/packs/pack-file.ts';
 import { collectGarbage } from '../../src/maintain/collect-garbage.ts';
 import { rootSources } from '../../src/store/root-sources.ts';
 import { HEAD_RECORD_BYTES } from '../../src/format/head-record.ts';

@@ -1,12 +1,8 @@
 import type { ContextRow, TurnRow } from '../rows.ts';
 import type { Draft } from './draft.ts';
 import { planAdoption } from './plan-adoption.ts';
-import { planBlobs } from './plan-blobs.ts';
-import { findMade, planContext, mustGetHead, mustGetSealed, remember } from './plan-contexts.ts';
-import { planFsRoot, planPatch } from './plan-patches.ts';
-import { planDoc, planLog } from './plan-records.ts';
-import { planDelta, planOpen, planSeals } from './plan-streams.ts';
 import {
+  planBlobs,
   findFirst,
   findKeyed,
   planKeyedTurns,
@@ -14,6 +10,10 @@ import {
   assertExpectedHead,
   assertNoOpenTurn,
 } from './plan-turns.ts';
+import { findMade, planContext, mustGetHead, mustGetSealed, remember } from './plan-contexts.ts';
+import { planFsRoot, planPatch } from './plan-patches.ts';
+import { planDoc, planLog } from './plan-records.ts';
+import { planDelta, planOpen, planSeals } from './plan-streams.ts';
 import type { PreparedBatch } from './prepared-batch.ts';
 import type { Planned } from './report.ts';
 import { Report } from './report.ts';

@@ -4,9 +4,8 @@ import { TurnFlag } from '../../format/turn-record.ts';
 import type { Batch, TurnDelta, TurnOpen, TurnSeal } from '../batch.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Draft, OpenDraft, OpenTurn } from './draft.ts';
-import { planBlobs } from './plan-blobs.ts';
+import { planBlobs, giveRoot, moveHead, planPlace } from './plan-turns.ts';
 import { resolveContext } from './plan-contexts.ts';
-import { giveRoot, moveHead, planPlace } from './plan-turns.ts';
 import type { Report } from './report.ts';
 
 const OUTCOME_FLAG: Record<TurnSeal['outcome'], number> = {

@@ -11,6 +11,8 @@ import type { Draft, StoredTurn } from './draft.ts';
 import { mustGetSealed, resolveContext } from './plan-contexts.ts';
 import { addFsRoot } from './plan-patches.ts';
 import type { Report } from './report.ts';
+import type { PreparedBlob } from '../../format/blob-record.ts';
+import type { ReadyBlobs } from './prepared-batch.ts';
 
 /** A turn's part of its batch's key: the hash, or the flag that it continues the turn with the hash. */
 interface KeyPart {
@@ -282,4 +284,25 @@ function isSame(row: TurnRow, append: TurnAppend | undefined): boolean {
     row.size === append.size &&
     append.parent === (given ? row.parent : undefined)
   );
+}
+
+export function planBlobs(draft: Draft, ready: ReadyBlobs, report: Report): void {
+  for (const blob of ready.blobs) planBlob(draft, blob, report);
+  for (const hash of ready.relies) draft.view.relyOnBlob(hash);
+  for (const extent of ready.extents) {
+    // Chunks count even when the list is there: a collection may have taken some of them.
+    if (extent.chunks.length === 0) continue;
+    draft.extents.push(extent);
+    report.changed = true;
+  }
+}
+
+function planBlob(draft: Draft, blob: PreparedBlob, report: Report): void {
+  if (!draft.hasBlob(blob.hash)) {
+    draft.blobs.set(blob.hash, blob);
+    report.changed = true;
+  }
+  if (blob.sha256 === undefined || draft.findSha256(blob.sha256) !== undefined) return;
+  draft.sha256.set(blob.sha256, blob.hash);
+  report.changed = true;
 }

@@ -7,8 +7,15 @@ import type { SweepPlan } from '../../upkeep.ts';
 import type { Writer } from '../commit/writer.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { BulkLease } from '../packs/bulk-packs.ts';
-import { PACK_BYTES, closePack } from '../packs/encode-packs.ts';
-import { packFile, type PackItem, packSize, removeUnnamed, scanPack } from '../packs/pack-file.ts';
+import {
+  PACK_BYTES,
+  closePack,
+  packFile,
+  type PackItem,
+  packSize,
+  removeUnnamed,
+  scanPack,
+} from '../packs/pack-file.ts';
 import { eachPackItem } from '../packs/stream-pack.ts';
 import type { GiveWay } from './give-way.ts';
 import type { PackPlaces } from './pack-places.ts';

@@ -8,7 +8,7 @@ import { isNoRoom } from '../disk/io-error.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
 import { type Age, wasThere } from '../journal/checkpoint-file.ts';
-import { closePack } from '../packs/encode-packs.ts';
+import { closePack } from '../packs/pack-file.ts';
 import { overwriteRecords } from '../packs/erased-blobs.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import type { GiveWay } from './give-way.ts';

@@ -2,8 +2,7 @@ import { PackKind, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts
 import type { IoFile } from '../../io.ts';
 import { toQuipuError, unknownOutcome } from '../disk/io-error.ts';
 import type { Journal } from '../journal/journal.ts';
-import { packFile, PACKS_FOLDER } from './pack-file.ts';
-import { encodePackHeader, PACK_BYTES } from './encode-packs.ts';
+import { packFile, PACKS_FOLDER, encodePackHeader, PACK_BYTES } from './pack-file.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { writeFully } from '../disk/file-handles.ts';
 import type { PackTail } from '../truth/state.ts';

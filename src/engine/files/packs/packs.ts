@@ -8,10 +8,16 @@ import type { PackTail, Tails } from '../truth/state.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
 import { checkAliases, checkPacks } from './check-packs.ts';
 import { COPY_PACKS } from './copy-packs.ts';
-import { withPack } from './encode-packs.ts';
+import {
+  withPack,
+  ALIASES_FILE,
+  PACKS_FOLDER,
+  packFile,
+  packNumber,
+  scanPack,
+} from './pack-file.ts';
 import { ERASED_FILE, checkErased } from './erased-blobs.ts';
 import { indexExtent, indexPackWrite, rebuildPacks } from './index-packs.ts';
-import { ALIASES_FILE, PACKS_FOLDER, packFile, packNumber, scanPack } from './pack-file.ts';
 
 // Blobs: packs of records, the SHA-256 names of some of them, and which were erased.    docs/format/blobs.md
 // Invariants

@@ -3,8 +3,7 @@ import { hashBytes } from '../../../base/hash.ts';
 import { encodeBlobRecord } from '../../../format/blob-record.ts';
 import { encodePackEnd } from '../../../format/pack-end.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
-import { packFile, type PackItem } from './pack-file.ts';
-import { encodePackHeader } from './encode-packs.ts';
+import { packFile, type PackItem, encodePackHeader } from './pack-file.ts';
 import { StoreFiles } from '../disk/store-files.ts';
 import { streamPack } from './stream-pack.ts';
 
