@@ -135,6 +135,9 @@ export async function openCopy(io: Io, path: string = COPY): Promise<Engine> {
     shelves: mapShelves(),
     checkpointMs: Infinity,
     cacheBytes: 1024 * 1024,
+    segmentBytes: 16 * 1024,
+    // Its bytes mean nothing, and writing them took a third of the time of every look.
+    reserveBytes: 0,
   });
 }
 

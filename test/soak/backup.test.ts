@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CASES, cutPower, failOperations } from '../health/backup-scenes.ts';
 
-const SEEDS = 10;
+/** Each takes about a minute and a half. */
+const SEEDS = 8;
 
 describe.each(CASES)('$name', (given) => {
   it('survives every power cut and every failed operation', async () => {
