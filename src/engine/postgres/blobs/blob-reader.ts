@@ -112,7 +112,8 @@ export class BlobReader {
     const row = await this.#find(hash);
     if (row === undefined) return undefined;
     if (row.upload === null) return this.#whole(row, hash, use);
-    if (row.size > BLOB_BYTES_MAX) throw damaged(hash, `it cannot have ${row.size} bytes`);
+    if (row.size < 0 || row.size > BLOB_BYTES_MAX)
+      throw damaged(hash, `it cannot have ${row.size} bytes`);
     const all = new Uint8Array(row.size);
     let at = 0;
     for await (const piece of this.#readParts(hash, row, 0, row.size)) {
