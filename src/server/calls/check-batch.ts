@@ -132,6 +132,11 @@ export async function checkBatch(engine: Engine, batch: Batch, identity: Identit
   const keys = [batch.idempotency?.key, ...(batch.turns ?? []).map(({ key }) => key)];
   if (keys.includes('')) throw invalid('key', 'is empty');
   const sizes = checkBlobs(batch.blobs ?? []);
+  for (const { turn: id, offset, bytes: added } of batch.deltas ?? []) {
+    const size = offset + added.length;
+    // The text becomes one payload, in memory.
+    if (size > RAW_BYTES_MAX) throw tooLarge(`turn ${id}`, RAW_BYTES_MAX, size);
+  }
   for (const change of batch.logs ?? []) {
     assertName(change.name, 'log name');
     if (change.do === 'append') for (const line of change.lines) assertJsonLine(line, 'line');

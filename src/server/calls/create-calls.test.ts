@@ -4,6 +4,7 @@ import type { ContextId, TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { createStore } from '../../store/create-store.ts';
+import { RAW_BYTES_MAX } from '../../wire/limits.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
 import type { CallHandler, CallTable, Caller } from './call-handler.ts';
 import { createCalls } from './create-calls.ts';
@@ -32,14 +33,8 @@ async function* none(): AsyncGenerator<Uint8Array> {}
 
 const bytes = new TextEncoder().encode('b');
 const blob = { hash: hashBytes(bytes), bytes };
-const turn = {
-  context: 1n as ContextId,
-  type: 't',
-  version: 1,
-  encoding: 0,
-  payload: blob.hash,
-  size: 1,
-};
+const open = { context: 1n as ContextId, type: 't', version: 1, encoding: 0 };
+const turn = { ...open, payload: blob.hash, size: 1 };
 
 describe('calls from outside', () => {
   it('answer or refuse whatever the arguments are, and change nothing by it', async () => {
@@ -76,6 +71,7 @@ describe('calls from outside', () => {
     ['an id that is no bigint', { blobs: [blob], turns: [{ ...turn, context: 1 }] }],
     ['a field that is not known', { blobs: [blob], turns: [{ ...turn, flags: 4 }] }],
     ['a part that is not known', { everything: [] }],
+    ['a seal that has a size alone', { seals: [{ turn: 1n, outcome: 'aborted', size: 1 }] }],
     ['an empty key', { blobs: [blob], turns: [turn], idempotency: { context: 1n, key: '' } }],
     ['a name that leaves the folder', { docs: [{ name: '../x', content: '1' }] }],
     ['a name of the store itself', { logs: [{ do: 'append', name: 'blobs/x', lines: ['1'] }] }],
@@ -93,6 +89,19 @@ describe('calls from outside', () => {
       code: 'INVALID',
     });
     expect(JSON.stringify(await engine.stats())).toBe(before);
+  });
+
+  it('let no open turn grow beyond a payload', async () => {
+    const { engine, calls } = await start();
+    const commit = (deltas: unknown): Promise<unknown> =>
+      run(calls.get('engine.commit')!, [{ deltas }]);
+    const { opened } = await engine.commit({ opens: [open] });
+    const delta = { turn: opened[0]!.id, offset: 0, bytes };
+    const tooMuch = { ...delta, offset: RAW_BYTES_MAX };
+    await expect(commit([delta, tooMuch])).rejects.toMatchObject({ code: 'TOO_LARGE' });
+    expect((await engine.getOpenTurn(delta.turn))?.bytes.length).toBe(0);
+    await commit([delta]);
+    expect((await engine.getOpenTurn(delta.turn))?.bytes.length).toBe(1);
   });
 
   it('need the scope that fits what they do', async () => {
