@@ -34,3 +34,14 @@ it('leaves addresses alone', () => {
   }
   expect(locate({ given: 'quipu' })).toBe('/here/quipu');
 });
+
+it('takes no folder for an address whose scheme is missing', () => {
+  for (const given of ['localhost:7410', '127.0.0.1:7410', 'agents.example:80']) {
+    expect(() => locate({ given })).toThrow(`write http://${given} for a server`);
+    expect(locate({ given, there: [`/here/${given}`] })).toBe(`/here/${given}`);
+    expect(locate({ given: `./${given}` })).toBe(`/here/${given}`);
+  }
+  expect(() => locate({ env: { QUIPU_STORE: 'localhost:7410' } })).toThrow('for a server');
+  expect(locate({ given: 'notes:1' })).toBe('/here/notes:1');
+  expect(() => locate({ given: '' })).toThrow('--store is empty');
+});

@@ -6,6 +6,7 @@ import type { copyStore } from '../../copy-store.ts';
 import type { restoreStore } from '../../restore-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Machine } from './process.ts';
+import { invalid } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
 import type { Place } from '../../base/place.ts';
 import { parseSeconds } from './parse.ts';
@@ -236,9 +237,20 @@ export function locateStore(places: StorePlaces): string {
 }
 
 /** Finds the place of a new store: the option, `QUIPU_STORE`, or `./.quipu`. */
-function locateNewStore({ given, env, cwd }: StorePlaces): string {
-  return toAbsolute(cwd, given ?? (env['QUIPU_STORE'] || '.quipu'));
+function locateNewStore(places: StorePlaces): string {
+  const { given, env, cwd } = places;
+  const named = given ?? (env['QUIPU_STORE'] || '.quipu');
+  if (named === '') throw invalid('--store', 'is empty; name a folder or the address of a server');
+  const place = toAbsolute(cwd, named);
+  if (HOST_AND_PORT.test(named) && !places.exists(place)) {
+    const ways = `write http://${named} for a server, or ./${named} for a folder`;
+    throw invalid('store', `looks like an address without its scheme; ${ways}`);
+  }
+  return place;
 }
+
+/** People leave the scheme away. A new folder with a colon and a port in its name is hardly what they mean. */
+const HOST_AND_PORT = /^[a-z0-9][a-z0-9.-]*:[0-9]{2,5}$/i;
 
 /** A relative path from `cwd`; an absolute path, a URL or an address as it is. */
 export function toAbsolute(cwd: string, place: string): string {

@@ -70,6 +70,9 @@ function toHint(error: QuipuError): string | undefined {
   if (isQuipuError(error, 'NOT_FOUND') && error.data.what === 'context') {
     return 'list the contexts with: quipu context list';
   }
+  if (isQuipuError(error, 'UNAUTHORIZED')) {
+    return 'give a token with --token, or set QUIPU_TOKEN; "quipu token create" makes one';
+  }
   if (isQuipuError(error, 'HEAD_MOVED') && /^[0-9]+$/.test(error.data.context)) {
     return `someone was faster; look again with: quipu context last ${error.data.context}`;
   }
