@@ -1,10 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { importHistory } from '../../src/import/import-history.ts';
+import { claudeCode } from '../../src/import/sources/claude-code.ts';
 import { fillDemo } from '../../src/server/demo.ts';
+import { serveHttp } from '../service/http-rig.ts';
 import type { HttpRig } from '../service/http-rig.ts';
 import { closeBrowser } from '../support/chromium.ts';
+import { scratchFolder } from '../support/scratch-folder.ts';
 import { drawn, look, said, serveWithSearch } from './browser-rig.ts';
 
 afterAll(closeBrowser);
@@ -104,6 +109,31 @@ describe('every view', () => {
 });
 
 describe('a thread', () => {
+  it('shows an imported history as messages, and a long output on request', async () => {
+    const { url, store } = await serveHttp();
+    const folder = mkdtempSync(join(scratchFolder(), 'quipu-import-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const call = { type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'cat build.log' } };
+    const output = 'a line of the log\n'.repeat(5000);
+    const result = { type: 'tool_result', tool_use_id: 't1', content: output };
+    const at = { timestamp: '2024-01-02T12:00:00Z' };
+    const records = [
+      { ...at, type: 'user', uuid: 'u', message: { role: 'user', content: 'read **it**' } },
+      { ...at, type: 'assistant', uuid: 'a', parentUuid: 'u', message: { content: [call] } },
+      { ...at, type: 'user', uuid: 'r', parentUuid: 'a', message: { content: [result] } },
+    ];
+    writeFileSync(join(folder, 's1.jsonl'), records.map((one) => JSON.stringify(one)).join('\n'));
+    await importHistory(store, claudeCode, { place: join(folder, 's1.jsonl') });
+    const seen = await look(`${url}/c/2`);
+    const { page } = seen;
+    await page.locator('#turn-1 strong').getByText('it', { exact: true }).waitFor();
+    await page.locator('#turn-1 time[title*="2024"]').waitFor();
+    await page.locator('summary', { hasText: 'cat build.log' }).click();
+    await page.locator('summary', { hasText: 'Long text' }).click();
+    await page.locator('.fold .fold').getByText('a line of the log').waitFor();
+    expect(seen.problems).toEqual([]);
+  });
+
   it('shows a call with its result, an edit as a diff, and equal outputs as the same bytes', async () => {
     const { url } = await serveDemo();
     const seen = await look(`${url}/c/1`);
