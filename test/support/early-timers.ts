@@ -9,10 +9,12 @@ export function timersFireEarly(earlyMs: number): Disposable {
   const { setTimeout } = globalThis;
   const early = (callback: () => void, ms = 0): NodeJS.Timeout =>
     setTimeout(callback, Math.max(1, ms - earlyMs));
-  const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(early as typeof setTimeout);
+  // No spy: who restores all spies later would bring back the clock that stands still.
+  globalThis.setTimeout = early as typeof setTimeout;
   return {
     [Symbol.dispose]: () => {
-      spy.mockRestore();
+      // Only its own function is taken away again.
+      globalThis.setTimeout = setTimeout;
       vi.useRealTimers();
     },
   };
