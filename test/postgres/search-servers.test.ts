@@ -223,15 +223,16 @@ describe('an index in a database', () => {
     expect(await stateOf(url)).toMatchObject({ generation: generation + 1, documents: 2 });
   });
 
-  it('is made by the first search alone', async () => {
+  it('is begun by the first search alone', async () => {
     const url = `${await freshDatabase()}?schema=untouched`;
     const store = await openBeside(url);
     const { turns } = await say(store, 'one', 'two');
     await store.contexts.erase(BigInt(turns[0] ?? 0), { reason: 'asked to' });
-    const tables = `SELECT tablename FROM pg_tables WHERE schemaname = current_schema AND tablename LIKE 'search%'`;
-    expect(await runSql(url, tables)).toEqual([]);
+    // The tables are made with the store, whose later users may have no right to make any. They stay empty.
+    const index = `SELECT begun, (SELECT count(*)::int FROM search_docs) AS rows FROM search_state`;
+    expect(await runSql(url, index)).toEqual([{ begun: false, rows: 0 }]);
     expect(await idsOf(store, 'two')).toEqual([turns[1]]);
-    expect(await runSql(url, tables)).toHaveLength(6);
+    expect(await runSql(url, index)).toEqual([{ begun: true, rows: 1 }]);
   });
 
   it('answers behind a pooler', async () => {
