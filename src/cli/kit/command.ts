@@ -53,6 +53,8 @@ export interface CommandIo extends AsyncDisposable {
   readonly json: boolean;
   /** The directory or address of the store that the command means. */
   readonly place: string;
+  /** The option `--store`, as it was given. */
+  readonly named: string | undefined;
   /** The place of a new store, whether or not there is one at home. */
   readonly newPlace: string;
   /** The token for a server: the option, or `QUIPU_TOKEN`. */
@@ -193,6 +195,7 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
     shell,
     json,
     place,
+    named: options.store,
     newPlace: locateNewStore(places),
     token,
     openStore: (at = place) => openAt(at, false),

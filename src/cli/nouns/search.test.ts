@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CliRig } from '../../../test/cli/rig.ts';
 
@@ -32,6 +33,17 @@ describe('quipu search', () => {
     expect(await rig.run('search', 'haystack')).toEqual(none);
     expect((await rig.run('search', 'haystack', '--json')).err).toBe('');
     expect((await rig.run('context', 'turn', '2')).code).toBe(0);
+  });
+
+  it('prints commands that can be pasted, whatever the store is called', async () => {
+    using rig = new CliRig({ onDisk: true });
+    const store = ['--store', join(rig.cwd, "a b's")];
+    await rig.run('init', ...store);
+    await rig.run('chat', 'new', '--id', 'c', ...store);
+    await rig.run('chat', 'append', 'c', '--role', 'user', '--text', 'a needle', ...store);
+    const { out } = await rig.run('search', 'needle', ...store);
+    const place = `'${store[1]?.replaceAll("'", `'\\''`)}'`;
+    expect(out).toContain(`  quipu chat show c --store ${place}\n`);
   });
 
   it('prints no control codes of a role or a type', async () => {

@@ -7,7 +7,9 @@ import type {
   SearchHit,
   SearchOptions,
 } from '../../search/contract/search.ts';
-import { type QuipuVerb, quipuVerb, withProgress } from '../kit/command.ts';
+import { nameOfPlace } from '../../postgres/address.ts';
+import { quoteForShell } from '../../queue/notifier.ts';
+import { type CommandIo, type QuipuVerb, quipuVerb, withProgress } from '../kit/command.ts';
 import { parseCount, parseDuration } from '../kit/parse.ts';
 import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
 import { argument, option } from '../kit/verb.ts';
@@ -56,7 +58,7 @@ const search = quipuVerb({
       store.search(query, { ...toOptions(given), progress }),
     );
     if (io.json) await io.printJson(answer);
-    else await shell.out(showAnswer(answer));
+    else await shell.out(showAnswer(answer, commandsOn(io)));
     const { cursor, index, matches } = answer;
     if (matches === 0 && !io.json) shell.err('nothing was found\n');
     if (cursor !== undefined) io.noteMore({ cursor });
@@ -75,14 +77,18 @@ function toOptions(options: SearchGiven): SearchOptions {
   };
 }
 
-function showAnswer({ hits, groups, facets, matches, ranked }: SearchAnswer): string {
+function showAnswer(
+  { hits, groups, facets, matches, ranked }: SearchAnswer,
+  commandOf: (hit: SearchHit) => string,
+): string {
+  const showOne = (hit: SearchHit): string => showHit(hit, commandOf(hit));
   const shown =
     groups?.map(({ kind, thread, matches: count, hits: best }) =>
       [
         `${kind} ${escapeControls(thread)}: ${count} ${count === 1 ? 'match' : 'matches'}\n`,
-        ...best.map(showHit),
+        ...best.map(showOne),
       ].join(''),
-    ) ?? hits.map(showHit);
+    ) ?? hits.map(showOne);
   const bound = {
     all: '',
     newest: `more than ${matches} matches: the newest ${matches} were ranked\n`,
@@ -97,7 +103,7 @@ function showFacet([name, counts]: [string, readonly FacetCount[]]): string {
   return `${name}: ${counts.map(({ value, count }) => `${toPlainLine(value, 60)} ${count}`).join(', ')}\n`;
 }
 
-function showHit(hit: SearchHit): string {
+function showHit(hit: SearchHit, command: string): string {
   const { kind, thread, id, at, role, branches, snippet, around } = hit;
   const others = branches.filter((branch) => branch !== thread);
   const facts = [
@@ -111,7 +117,7 @@ function showHit(hit: SearchHit): string {
     escapeControls(facts.join('  ')),
     `  ${markWords(snippet)}`,
     ...(around ?? []).map((neighbour) => showNeighbour(neighbour, id)),
-    `  ${escapeControls(commandOf(hit))}`,
+    `  ${escapeControls(command)}`,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -131,21 +137,29 @@ function markWords({ text, marks }: SearchHit['snippet']): string {
   return shown + escapeControls(text.slice(at));
 }
 
-/** The command that shows a hit. */
-function commandOf({ kind, thread, id, branches }: SearchHit): string {
+/** Makes the commands that show hits of this store. People paste them, so a shell must not read names as commands. */
+function commandsOn({ shell, named }: CommandIo): (hit: SearchHit) => string {
+  const store = named === undefined ? [] : ['--store', nameOfPlace(named)];
+  return (hit) =>
+    [shell.program, ...[...wordsToShow(hit), ...store].map((word) => quoteForShell(word))].join(
+      ' ',
+    );
+}
+
+function wordsToShow({ kind, thread, id, branches }: SearchHit): readonly string[] {
   switch (kind) {
     case 'context':
-      return `quipu context turn ${id}`;
+      return ['context', 'turn', id];
     case 'chat':
-      return `quipu chat show ${thread}`;
+      return ['chat', 'show', thread];
     case 'workflow':
-      return `quipu workflow show ${branches[0] ?? thread}`;
+      return ['workflow', 'show', branches[0] ?? thread];
     case 'session':
-      return `quipu session cat ${thread} --branch ${id}`;
+      return ['session', 'cat', thread, '--branch', id];
     case 'artifact':
-      return `quipu session artifact ${thread} ${id}`;
+      return ['session', 'artifact', thread, id];
     case 'queue':
-      return `quipu queue peek ${thread} --after ${Number(id) - 1} -n 1`;
+      return ['queue', 'peek', thread, '--after', String(Number(id) - 1), '-n', '1'];
   }
 }
 
