@@ -138,12 +138,9 @@ function markWords({ text, marks }: SearchHit['snippet']): string {
 }
 
 /** Makes the commands that show hits of this store. People paste them, so a shell must not read names as commands. */
-function commandsOn({ shell, named }: CommandIo): (hit: SearchHit) => string {
+function commandsOn({ named }: CommandIo): (hit: SearchHit) => string {
   const store = named === undefined ? [] : ['--store', nameOfPlace(named)];
-  return (hit) =>
-    [shell.program, ...[...wordsToShow(hit), ...store].map((word) => quoteForShell(word))].join(
-      ' ',
-    );
+  return (hit) => ['quipu', ...wordsToShow(hit), ...store].map(quoteForShell).join(' ');
 }
 
 function wordsToShow({ kind, thread, id, branches }: SearchHit): readonly string[] {
