@@ -51,6 +51,11 @@ export function isQuipuError<C extends ErrorCode>(
   return error instanceof QuipuError && (code === undefined || error.code === code);
 }
 
+/** The words of whatever was thrown, as part of a sentence. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Resolves with undefined when the work ends with one of these errors, or with any of ours when none is named. */
 export async function orNothing<T>(
   work: () => T | Promise<T>,

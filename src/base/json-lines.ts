@@ -1,3 +1,4 @@
+import { isFields } from './fields.ts';
 import { parseBoundedJson } from './bounded-json.ts';
 
 // JSON Lines as other programs leave them: torn by crashes, glued together, with a byte order mark or CRs.
@@ -107,7 +108,7 @@ export function parseJsonLine(
 function parseObject(text: string, parse: (text: string) => unknown): JsonFields | undefined {
   try {
     const value: unknown = parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (isFields(value)) {
       return value as JsonFields;
     }
   } catch {

@@ -1,3 +1,4 @@
+import { isFields } from '../base/fields.ts';
 import { invalid } from '../base/errors.ts';
 import { assertWellFormed, checkString, kindOf } from '../base/text.ts';
 import type { FieldCondition } from '../engine/engine.ts';
@@ -23,7 +24,7 @@ export type MetaConditions = Readonly<Record<string, MetaCondition>>;
 
 /** Checks conditions that a caller gave by the names of fields. */
 export function checkMeta(meta: MetaConditions): FieldCondition[] {
-  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) {
+  if (!isFields(meta)) {
     throw invalid('meta', `must be an object of conditions by field, got ${kindOf(meta)}`);
   }
   const conditions = Object.entries(meta).filter(([, condition]) => condition !== undefined);

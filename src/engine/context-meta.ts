@@ -1,3 +1,4 @@
+import { isFields } from '../base/fields.ts';
 import { parseBoundedJson } from '../base/bounded-json.ts';
 import { corrupt } from '../base/errors.ts';
 import type { ContextMeta } from './rows.ts';
@@ -13,7 +14,7 @@ export function readContextMeta(text: string): ContextMeta | undefined {
     // SyntaxError: the answer.
     return undefined;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isFields(value)) return undefined;
   const { name, title, kind, labels = [] } = value as Record<string, unknown>;
   const isSaid = (text: unknown): boolean => text === undefined || typeof text === 'string';
   const isList = Array.isArray(labels) && labels.every((label) => typeof label === 'string');

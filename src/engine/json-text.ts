@@ -1,5 +1,6 @@
+import { isFields } from '../base/fields.ts';
 import { findExcess, VALUE_BOUNDS } from '../base/bounded-json.ts';
-import { corrupt, invalid } from '../base/errors.ts';
+import { corrupt, invalid, messageOf } from '../base/errors.ts';
 
 /** An index of nearly a million workflow threads fits. An untrusted text costs a quarter of a gigabyte at most. */
 const BOUNDS = { ...VALUE_BOUNDS, values: 4_000_000 };
@@ -17,7 +18,7 @@ export function assertJsonText(text: string, what: string): void {
   try {
     JSON.parse(text);
   } catch (error) {
-    throw invalid(what, `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw invalid(what, `is not JSON: ${messageOf(error)}`);
   }
 }
 
@@ -34,9 +35,7 @@ export function parseStored(name: string, text: string): Readonly<Record<string,
       // SyntaxError: the error below covers it.
     }
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Readonly<Record<string, unknown>>;
-  }
+  if (isFields(value)) return value;
   throw corrupt(
     name,
     `${name} holds something else than it should. Nothing was changed; restore it from a backup`,

@@ -1,3 +1,4 @@
+import { isFields } from '../base/fields.ts';
 import { sha256Hex } from '../base/hash.ts';
 import { encodeUtf8 } from '../base/text.ts';
 import type { FieldCondition } from './engine.ts';
@@ -37,7 +38,7 @@ const AFTER_ALL = Uint8Array.of(0xff);
 
 /** The fields of `meta` that can be asked for. Only an object has any. */
 export function fieldsOf(meta: unknown): MetaField[] {
-  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return [];
+  if (!isFields(meta)) return [];
   return Object.entries(meta)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ({ name: toName(name), value: toValue(value) }))

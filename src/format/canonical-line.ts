@@ -1,3 +1,4 @@
+import { isFields } from '../base/fields.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { decodeUtf8 } from '../base/text.ts';
 
@@ -9,7 +10,7 @@ export function parseCanonicalLine(bytes: Uint8Array): Record<string, unknown> |
   try {
     const line = decodeUtf8(bytes);
     const value: unknown = JSON.parse(line);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+    if (!isFields(value)) return undefined;
     return `${canonicalJson(value)}\n` === line ? { ...value } : undefined;
   } catch {
     // SyntaxError or INVALID: damaged bytes are an answer here, not a failure.

@@ -1,6 +1,6 @@
+import { isFields } from '../base/fields.ts';
 import type { Store } from '../store/store.ts';
 import { Ledger, findLedger } from './keep/ledger.ts';
-import { isObject } from './source/fields.ts';
 import type { Source, Usage } from './source/source.ts';
 
 const USAGE_BY = ['day', 'model', 'project', 'agent'] as const;
@@ -70,10 +70,10 @@ function costOf(usage: Usage, price: Partial<Usage> | undefined): number | undef
 
 export function isPrices(value: unknown): value is Prices {
   return (
-    isObject(value) &&
+    isFields(value) &&
     Object.values(value).every(
       (price) =>
-        isObject(price) &&
+        isFields(price) &&
         Object.values(price).every((amount) => typeof amount === 'number' && amount >= 0),
     )
   );

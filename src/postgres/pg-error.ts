@@ -1,4 +1,4 @@
-import { QuipuError } from '../base/errors.ts';
+import { QuipuError, messageOf } from '../base/errors.ts';
 import type { ErrorCode } from '../base/errors.ts';
 
 // Maps failures to stable words. PostgreSQL names its errors by five characters, and system calls use other codes.
@@ -71,7 +71,7 @@ export interface FailedAt {
 export function toPgError(error: unknown, { name, statementMs }: FailedAt): unknown {
   if (error instanceof QuipuError) return error;
   const code = codeOf(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const make = <C extends ErrorCode>(
     as: C,
     text: string,

@@ -1,3 +1,4 @@
+import { isFields } from '../base/fields.ts';
 import { dirname, join, resolve } from 'node:path';
 import { type QuipuError, exists, invalid, unsupported } from '../base/errors.ts';
 import { checkString, encodeUtf8 } from '../base/text.ts';
@@ -254,8 +255,7 @@ function readEnds(io: Io, path: string): Promise<Ends> {
 function checkNew({ cwd, header, redact }: NewSession): void {
   if (cwd !== undefined) checkString(cwd, 'cwd');
   checkRedact(redact);
-  const isFields = typeof header === 'object' && header !== null && !Array.isArray(header);
-  if (header !== undefined && !isFields) throw invalid('header', 'must be an object');
+  if (header !== undefined && !isFields(header)) throw invalid('header', 'must be an object');
 }
 
 function checkRedact(redact: unknown): void {

@@ -1,3 +1,5 @@
+import { isFields } from '../base/fields.ts';
+
 /** The object in a small JSON text. Undefined when the text is not JSON, or not an object. */
 export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   let value: unknown;
@@ -7,6 +9,5 @@ export function parseJsonObject(text: string): Readonly<Record<string, unknown>>
     // SyntaxError: the caller treats the text like any other text that is not an object.
     return undefined;
   }
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
+  return isFields(value) ? value : undefined;
 }

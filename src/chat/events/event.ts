@@ -1,3 +1,5 @@
+import { isFields } from '../../base/fields.ts';
+
 // The parts of a chat: events, one JSON object a line. A line is never changed, unless its text is erased on purpose.
 // Projections give the lines their meaning.
 
@@ -56,5 +58,5 @@ export interface ChatProblem {
 }
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isFields(value);
 }

@@ -1,5 +1,5 @@
 import { OverBounds, VALUE_BOUNDS, findExcess, parseBoundedJson } from '../../base/bounded-json.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, messageOf } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from '../events/chat-lines.ts';
 import { isObject, type ChatEvent, type JsonObject } from '../events/event.ts';
@@ -116,7 +116,7 @@ function toText(value: object, what: string): string {
     text = JSON.stringify(value);
   } catch (error) {
     // The value is too deep for the stack, or holds itself.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw invalid(what, `cannot be written as JSON: ${reason}`);
   }
   const excess = findExcess(text, VALUE_BOUNDS);

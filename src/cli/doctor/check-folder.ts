@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/errors.ts';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeCheckpoint } from '../../format/checkpoint.ts';
@@ -6,7 +7,7 @@ import { readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { hasExpired } from '../../server/access/token.ts';
 import { toSize, toTime } from '../kit/text.ts';
 import type { Finding } from './finding.ts';
-import { fail, ok, reasonOf, warn } from './finding.ts';
+import { fail, ok, warn } from './finding.ts';
 import type { Machine } from '../kit/process.ts';
 
 // Checks of a store from outside, without opening it, also while another process has it.
@@ -122,7 +123,7 @@ export async function checkTokens(folder: string, nowMs: number): Promise<Findin
   } catch (error) {
     return fail(
       'tokens',
-      reasonOf(error),
+      messageOf(error),
       `the server lets nobody in: remove ${path}, then run: quipu token create <name>`,
     );
   }

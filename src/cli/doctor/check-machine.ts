@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, messageOf } from '../../base/errors.ts';
 import type { Finding } from './finding.ts';
-import { fail, ok, reasonOf, warn } from './finding.ts';
+import { fail, ok, warn } from './finding.ts';
 import type { Machine } from '../kit/process.ts';
 import { toSize } from '../kit/text.ts';
 
@@ -83,7 +83,7 @@ async function tryNative(check: string, works: () => Promise<boolean>): Promise<
     const advice = isQuipuError(error, 'UNSUPPORTED')
       ? 'run: npm install better-sqlite3 zstd-napi'
       : 'run: npm rebuild';
-    return fail(check, `does not load: ${reasonOf(error)}`, advice);
+    return fail(check, `does not load: ${messageOf(error)}`, advice);
   }
 }
 
@@ -156,7 +156,7 @@ async function checkSync(folder: string): Promise<Finding> {
   } catch (error) {
     const advice =
       'check the owner and mode of the folder: ls -ld <folder>, and that its disk takes writes';
-    return fail('sync', `cannot write a file: ${reasonOf(error)}`, advice);
+    return fail('sync', `cannot write a file: ${messageOf(error)}`, advice);
   }
   return gradeSync(micros);
 }

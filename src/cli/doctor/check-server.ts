@@ -1,8 +1,8 @@
 import { createConnection } from 'node:net';
 import { existsSync } from 'node:fs';
 import type { Finding } from './finding.ts';
-import { fail, ok, reasonOf, warn } from './finding.ts';
-import { isQuipuError } from '../../base/errors.ts';
+import { fail, ok, warn } from './finding.ts';
+import { isQuipuError, messageOf } from '../../base/errors.ts';
 import { readOwnerNote } from '../../engine/files/disk/owner-note.ts';
 import { placeOf } from '../../server/local/socket-place.ts';
 import type { Store } from '../../store/store.ts';
@@ -36,7 +36,7 @@ export async function checkHealth(address: string, version: string): Promise<Fin
     );
   } catch (error) {
     const { cause } = error as Error;
-    const reason = reasonOf(cause instanceof Error && cause.message !== '' ? cause : error);
+    const reason = messageOf(cause instanceof Error && cause.message !== '' ? cause : error);
     return fail(
       'server',
       `does not answer: ${reason}`,
@@ -85,7 +85,7 @@ export async function checkOpen(open: () => Promise<Store>): Promise<readonly Fi
 }
 
 function gradeFailure(error: unknown): Finding {
-  const found = reasonOf(error);
+  const found = messageOf(error);
   if (isQuipuError(error, 'LOCKED')) {
     return warn(
       'opening',
@@ -129,7 +129,7 @@ export async function checkSocket(folder: string): Promise<Finding> {
     await connectOnce(path);
     return ok('socket', 'answers');
   } catch (error) {
-    const { code = reasonOf(error) } = error as NodeJS.ErrnoException;
+    const { code = messageOf(error) } = error as NodeJS.ErrnoException;
     if (code === 'ECONNREFUSED') {
       return ok('socket', 'left by a process that is gone; the next owner replaces it');
     }

@@ -32,8 +32,3 @@ export function toFindingsTable(findings: readonly Finding[]): string {
   ]);
   return toTable(['', 'CHECK', 'FOUND'], rows);
 }
-
-/** An error as part of a sentence. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

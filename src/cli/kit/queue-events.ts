@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import { QuipuError, invalid, isQuipuError, tooLarge } from '../../base/errors.ts';
 import { checkEvent } from '../../queue/events/check-input.ts';
 import {
@@ -53,8 +54,7 @@ function toEvent(line: Uint8Array, number: number): NewEvent | undefined {
 
 /** Returns the reason why a value cannot be an event at first sight. */
 function findWrong(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return 'is not a JSON object';
+  if (!isFields(value)) return 'is not a JSON object';
   const missing = NEEDED.find((name) => !Object.hasOwn(value, name));
   if (missing !== undefined) return `has no "${missing}"`;
   const unknown = Object.keys(value).find((name) => !KNOWN.has(name));

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { QuipuError, isQuipuError } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, messageOf } from '../../base/errors.ts';
 import { escapeLines } from './text.ts';
 import type { QuipuShell } from './command.ts';
 import type { ErrorCode } from '../../base/errors.ts';
@@ -47,7 +47,7 @@ function toQuipuError(error: unknown): QuipuError | undefined {
 
 /** The error is not an answer of the store but a fault in the program, so the place in the code helps. */
 function reportBug(error: unknown, json: boolean, shell: QuipuShell): number {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const stack = error instanceof Error ? error.stack : undefined;
   const shown = json ? message : `internal error: ${stack ?? message}`;
   return reportOther('INTERNAL', shown, json, shell);

@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import { given } from '../../base/given.ts';
 import { basename } from 'node:path';
 import { invalid } from '../../base/errors.ts';
@@ -247,7 +248,7 @@ const answer = quipuVerb({
     required('--answers <json>', 'an object from question to answer', parseJson),
   ],
   async give(io, id, batch, { answers }) {
-    if (typeof answers !== 'object' || answers === null || Array.isArray(answers)) {
+    if (!isFields(answers)) {
       throw invalid('answers', 'must be a JSON object from question to answer');
     }
     const all = Object.entries(answers as Record<string, Answer['value']>);

@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import { invalid, tooLarge } from '../../base/errors.ts';
 import { checkKey, checkType, checkVersion } from '../../context/check-input.ts';
 import type { BatchTurn } from '../../context/contexts.ts';
@@ -71,7 +72,7 @@ export function parseFields(line: Uint8Array, number: number): TurnFields | unde
   const value = parseJsonLine(line, number);
   if (value === undefined) return undefined;
   const where = `line ${number}`;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isFields(value)) {
     throw invalid(where, 'is not a JSON object');
   }
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(FIELDS, name));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { serve } from './serve.ts';
 import { ui } from './ui.ts';
 import { backup, gc, restore, retain, verify } from './upkeep.ts';
-import { isQuipuError } from '../../base/errors.ts';
+import { isQuipuError, messageOf } from '../../base/errors.ts';
 import type { CopyReport, LeftOut } from '../../copy-store.ts';
 import { nameOfPlace } from '../../postgres/address.ts';
 import type { Stats } from '../../store/maintain.ts';
@@ -17,7 +17,7 @@ import {
   checkOpenFiles,
 } from '../doctor/check-machine.ts';
 import { checkHealth, checkOpen, checkSocket } from '../doctor/check-server.ts';
-import { fail, ok, reasonOf, toFindingsTable, warn } from '../doctor/finding.ts';
+import { fail, ok, toFindingsTable, warn } from '../doctor/finding.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
 import { toFacts, toSize } from '../kit/text.ts';
@@ -204,7 +204,7 @@ async function looking(
   try {
     return [await look()].flat();
   } catch (error) {
-    return [fail(check, `cannot be looked at: ${reasonOf(error)}`, 'check the owner and mode')];
+    return [fail(check, `cannot be looked at: ${messageOf(error)}`, 'check the owner and mode')];
   }
 }
 

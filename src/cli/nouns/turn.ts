@@ -1,6 +1,6 @@
 import { given } from '../../base/given.ts';
 import { NO_TURN } from '../../base/brand.ts';
-import { invalid } from '../../base/errors.ts';
+import { invalid, messageOf } from '../../base/errors.ts';
 import type { OpenTurn } from '../../context/contexts.ts';
 import type { Turn } from '../../context/turn.ts';
 import {
@@ -123,7 +123,7 @@ async function feed(open: OpenTurn, source: AsyncIterable<Uint8Array>): Promise<
   try {
     for await (const piece of source) await open.write(piece);
   } catch (error) {
-    await open.abort(error instanceof Error ? error.message : String(error));
+    await open.abort(messageOf(error));
     throw error;
   }
 }

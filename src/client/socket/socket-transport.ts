@@ -1,4 +1,4 @@
-import { QuipuError, isQuipuError, unsupported } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, unsupported, messageOf } from '../../base/errors.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
 import { toCall } from '../../wire/call-values.ts';
 import { encodeCall } from '../../wire/call.ts';
@@ -302,8 +302,4 @@ function assertQuipu(caps: string | undefined): void {
     typeof server === 'string' ? server : 'another protocol',
     'the server is not a Quipu server; check the address',
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import type { Hash } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { QuipuError, invalid, tooLarge } from '../../base/errors.ts';
+import { QuipuError, invalid, tooLarge, messageOf } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf, shown } from '../../base/text.ts';
 import { Encoding } from '../../format/turn-record.ts';
@@ -224,7 +224,7 @@ function toBytes(payload: unknown, codec: Codec): Uint8Array {
     // The caller keeps its array and may write to it before the commit reaches the disk.
     return new Uint8Array(codec.canonicalise?.(payload) ?? payload);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new QuipuError(
       'INVALID',
       `payload cannot be written in the encoding '${codec.name}': ${why}`,

@@ -1,5 +1,5 @@
 import type { ContextIdLike, TurnIdLike } from '../../base/brand.ts';
-import { QuipuError, invalid } from '../../base/errors.ts';
+import { QuipuError, invalid, messageOf } from '../../base/errors.ts';
 import { type Jsonable, jsonable } from '../../base/jsonable.ts';
 import { kindOf } from '../../base/text.ts';
 import type {
@@ -190,7 +190,7 @@ function valueOf({ payload, encoding = 'bytes' }: NewTurn, what: string): unknow
   try {
     return findCodec(encoding).decode(payload);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new QuipuError('INVALID', `${what} is not in its encoding: ${why}`, { what: 'payload' });
   }
 }

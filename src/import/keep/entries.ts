@@ -1,5 +1,6 @@
+import { isFields } from '../../base/fields.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { at, countAt, isObject, listAt, textAt } from '../source/fields.ts';
+import { at, countAt, listAt, textAt } from '../source/fields.ts';
 import type { SessionDetails, Source } from '../source/source.ts';
 import { ROOT, Session } from '../fold/session.ts';
 import type { Node, UsageRow } from '../fold/session.ts';
@@ -117,7 +118,7 @@ export function toSession(source: Source, entries: readonly unknown[]): Session 
   const first = listAt(newest, 'first').map(String);
   session.first = first.length > 0 ? first : undefined;
   const details = at(newest, 'details');
-  session.details = isObject(details) ? details : {};
+  session.details = isFields(details) ? details : {};
   return session;
 }
 

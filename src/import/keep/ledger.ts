@@ -1,10 +1,11 @@
+import { isFields } from '../../base/fields.ts';
 import { NO_TURN } from '../../base/brand.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { isQuipuError, notFound, locked } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { NewTurn } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
-import { at, isObject, listAt, textAt } from '../source/fields.ts';
+import { at, listAt, textAt } from '../source/fields.ts';
 import { LEDGER_KIND } from '../show/imported-turn.ts';
 import type { Source } from '../source/source.ts';
 import type { Session, UsageRow } from '../fold/session.ts';
@@ -150,7 +151,7 @@ export class Ledger {
   }
 
   #takeFile(file: unknown): void {
-    if (isObject(file) && typeof file['path'] === 'string') {
+    if (isFields(file) && typeof file['path'] === 'string') {
       this.files.set(file['path'], file as unknown as FileEntry);
     }
   }

@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import { NO_TURN } from '../../base/brand.ts';
 import type { NewTurn, ContextUpdate } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
@@ -11,7 +12,6 @@ import type { Ledger } from './ledger.ts';
 import { writeWork } from './write-session.ts';
 import type { Writing } from './write-session.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
-import { isObject } from '../source/fields.ts';
 
 // Writes what the fold has planned: turns, then the ledger. Several files are written at a time, so that their commits
 // share the syncs of the disk. A session is in one of them only: whoever asks for it waits.
@@ -327,7 +327,7 @@ function cutTexts(meta: Readonly<Record<string, unknown>>): Record<string, unkno
         name,
         typeof value === 'string'
           ? value.slice(0, VALUE_CHARS).replaceAll(/[\p{Surrogate}\p{Cc}]/gu, '\ufffd')
-          : isObject(value)
+          : isFields(value)
             ? cutTexts(value)
             : value,
       ]),

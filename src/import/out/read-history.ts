@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import type { ContextId } from '../../base/brand.ts';
 import { notFound } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
@@ -7,7 +8,7 @@ import { internalise } from '../fold/externalise.ts';
 import { readImportedTurn } from '../show/imported-turn.ts';
 import { ListSplitter } from '../read/list-splitter.ts';
 import type { Block } from '../source/block.ts';
-import { at, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, TurnHead } from '../source/source.ts';
 
 /** A turn as people and other programs see it. */
@@ -113,7 +114,7 @@ function toPlain(turn: Turn): Said {
   return {
     turn,
     what: 'message',
-    role: isObject(payload) && type.includes('result') ? 'tool' : known,
+    role: isFields(payload) && type.includes('result') ? 'tool' : known,
     at: timeAt(payload, 'at') ?? createdAt,
     head: {},
     blocks: text === '' ? [] : [{ is: 'text', text }],

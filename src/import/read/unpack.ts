@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/errors.ts';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +36,7 @@ export async function unpack(
     await pipeline(createReadStream(path), unpacker, bounded, file);
   } catch (error) {
     await remove();
-    throw new NotUnpacked(error instanceof Error ? error.message : String(error));
+    throw new NotUnpacked(messageOf(error));
   }
   return { path: to, [Symbol.asyncDispose]: remove };
 }

@@ -1,10 +1,11 @@
+import { isFields } from '../../base/fields.ts';
 import { toCall, toImageOfUrl, toResult, toText } from '../source/block.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
-import { at, isObject, listAt, textAt, textOf } from '../source/fields.ts';
+import { at, listAt, textAt, textOf } from '../source/fields.ts';
 
 /** From September 2025 on, a record is `{timestamp, type, payload}`. */
 export function isEnvelope(value: unknown): boolean {
-  return isObject(value) && isObject(value['payload']) && typeof value['type'] === 'string';
+  return isFields(value) && isFields(value['payload']) && typeof value['type'] === 'string';
 }
 
 export function showRecord(record: unknown): readonly Block[] {

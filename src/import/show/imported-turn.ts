@@ -1,6 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import { given } from '../../base/given.ts';
 import type { BlobForm } from '../fold/externalise.ts';
-import { at, countAt, isObject, listAt, textAt } from '../source/fields.ts';
+import { at, countAt, listAt, textAt } from '../source/fields.ts';
 import type { TurnHead } from '../source/source.ts';
 
 /** The kind of the context in which an import keeps how far it is. Nobody said what is in it. */
@@ -21,7 +22,7 @@ const TYPE = /^import\.([a-z0-9-]+)\.(message|marker|event)$/;
 /** Undefined for a turn that no import has written. */
 export function readImportedTurn(type: string, payload: unknown): ImportedTurn | undefined {
   const [, source, what] = TYPE.exec(type) ?? [];
-  if (source === undefined || what === undefined || !isObject(payload)) return undefined;
+  if (source === undefined || what === undefined || !isFields(payload)) return undefined;
   return {
     source,
     what,
@@ -46,7 +47,7 @@ function readHead(payload: unknown): TurnHead {
       typeof ms === 'number' && Number.isSafeInteger(ms) && Math.abs(ms) <= MS_MAX ? ms : undefined,
     role: ROLES.find((role) => role === textAt(payload, 'role')),
     model: textAt(payload, 'model'),
-    usage: isObject(usage)
+    usage: isFields(usage)
       ? {
           input: countAt(usage, 'input'),
           output: countAt(usage, 'output'),

@@ -1,5 +1,6 @@
+import { isFields } from '../../base/fields.ts';
 import type { Block } from '../source/block.ts';
-import { at, inTable, isObject } from '../source/fields.ts';
+import { at, inTable } from '../source/fields.ts';
 import type { TurnHead } from '../source/source.ts';
 import { readImportedTurn } from './imported-turn.ts';
 import { SHOWS } from './show-records.ts';
@@ -45,7 +46,7 @@ function withDataUrls(value: unknown, forms: ReadonlyMap<unknown, string>): unkn
     const form = forms.get(found);
     if (form !== undefined) return `${form};base64,${String(found)}`;
     if (Array.isArray(found)) return found.map(visit);
-    if (!isObject(found)) return found;
+    if (!isFields(found)) return found;
     return Object.fromEntries(Object.entries(found).map(([name, item]) => [name, visit(item)]));
   };
   return visit(value) as unknown[];

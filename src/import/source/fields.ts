@@ -1,16 +1,12 @@
+import { isFields } from '../../base/fields.ts';
+
 // Reading values of unknown shape: a field that is not of the expected type is treated as missing.
-
-type Fields = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** The value at a path of field names. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let found = value;
   for (const name of path) {
-    if (!isObject(found) || !Object.hasOwn(found, name)) return undefined;
+    if (!isFields(found) || !Object.hasOwn(found, name)) return undefined;
     found = found[name];
   }
   return found;

@@ -1,6 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import { basename, dirname } from 'node:path';
 import { given } from '../../base/given.ts';
-import { at, inTable, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, inTable, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { SHOWS } from '../show/show-records.ts';
 import { filesAt, titleOf } from './shared.ts';
@@ -55,7 +56,7 @@ function createExport(name: string, title: string, read: ReadChat): Omit<Source,
           details: {},
         }),
       }),
-    isRecord: isObject,
+    isRecord: isFields,
     read: () => ({ take: (record) => takeChat(record, read) }),
   };
 }
@@ -95,7 +96,7 @@ const ROLES: Readonly<Record<string, TurnHead['role']>> = {
 function readChatGpt(value: SourceRecord['value']): Chat | undefined {
   const id = textAt(value, 'conversation_id') ?? textAt(value, 'id');
   const { mapping, ...about } = value;
-  if (id === undefined || !isObject(mapping)) return undefined;
+  if (id === undefined || !isFields(mapping)) return undefined;
   const ids = Object.keys(mapping);
   const main = new Set(pathTo(mapping, textAt(value, 'current_node')));
   // The main branch is the newest: its nodes come last.
@@ -127,7 +128,7 @@ function pathTo(mapping: Readonly<Record<string, unknown>>, leaf: string | undef
 }
 
 function headOfGpt(message: unknown): TurnHead | undefined {
-  if (!isObject(message)) return undefined;
+  if (!isFields(message)) return undefined;
   const role = inTable(ROLES, textAt(message, 'author', 'role')) ?? 'system';
   const hidden = at(message, 'metadata', 'is_visually_hidden_from_conversation') === true;
   const isMeta = hidden || role === 'system';
@@ -146,7 +147,7 @@ function readClaudeAi(value: SourceRecord['value']): Chat | undefined {
   const { chat_messages: messages, ...about } = value;
   if (id === undefined || !Array.isArray(messages)) return undefined;
   let before: string | null = null;
-  const nodes = messages.filter(isObject).map((message, index): ChatNode => {
+  const nodes = messages.filter(isFields).map((message, index): ChatNode => {
     const own = textAt(message, 'uuid') ?? `message ${index}`;
     const parent = textAt(message, 'parent_message_uuid') ?? before;
     before = own;

@@ -1,6 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import { join } from 'node:path';
 import { given } from '../../base/given.ts';
-import { at, inTable, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, inTable, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,
@@ -370,7 +371,7 @@ function savedOutputs(value: SourceRecord['value']): Record<string, string> {
   const files: Record<string, string> = {};
   for (const [index, block] of listAt(value, 'message', 'content').entries()) {
     const text = textOf(at(block, 'content'));
-    if (!isObject(block) || !text.startsWith('<persisted-output>')) continue;
+    if (!isFields(block) || !text.startsWith('<persisted-output>')) continue;
     const [, named] = /([^\s/\\"']+\.txt)\b/.exec(text) ?? [];
     files[`/message/content/${index}/content`] =
       named ?? `${textAt(block, 'tool_use_id') ?? ''}.txt`;

@@ -1,15 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import { basename, dirname, join } from 'node:path';
 import { given } from '../../base/given.ts';
-import {
-  at,
-  countAt,
-  inTable,
-  isObject,
-  listAt,
-  textAt,
-  textOf,
-  timeAt,
-} from '../source/fields.ts';
+import { at, countAt, inTable, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,
@@ -57,7 +49,7 @@ export const codex: Source = {
     });
   },
 
-  isRecord: (value) => isObject(value) && ('payload' in value || 'type' in value),
+  isRecord: (value) => isFields(value) && ('payload' in value || 'type' in value),
   read: (file, state) => new CodexReader(file, state),
   show: SHOWS.codex,
 };
@@ -111,7 +103,7 @@ class CodexReader implements RecordReader {
 
   constructor(file: SourceFile, state: unknown) {
     this.#file = file;
-    const { starts = [], recent = [], ...saved } = (isObject(state) ? state : {}) as Partial<State>;
+    const { starts = [], recent = [], ...saved } = (isFields(state) ? state : {}) as Partial<State>;
     this.#saved = { count: 0, ownMeta: false, ...saved, starts: [...starts], recent: [...recent] };
   }
 
@@ -304,7 +296,7 @@ class CodexReader implements RecordReader {
     const total = at(info, 'total_token_usage');
     const last = at(info, 'last_token_usage');
     const totals = JSON.stringify(total ?? null);
-    if (!isObject(last) || totals === this.#saved.tokens) return this.#aside(record);
+    if (!isFields(last) || totals === this.#saved.tokens) return this.#aside(record);
     this.#saved.tokens = totals;
     const cacheRead = countAt(last, 'cached_input_tokens');
     const usage: Usage = {

@@ -1,7 +1,8 @@
+import { isFields } from '../../base/fields.ts';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { given } from '../../base/given.ts';
-import { at, countAt, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
+import { at, countAt, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,
@@ -31,7 +32,7 @@ export const copilot: Source = {
       about: aboutFile,
     }),
 
-  isRecord: (value) => typeof textAt(value, 'type') === 'string' && isObject(at(value, 'data')),
+  isRecord: (value) => typeof textAt(value, 'type') === 'string' && isFields(at(value, 'data')),
   read: () => new CopilotReader(),
   show: SHOWS.copilot,
 };
@@ -199,7 +200,7 @@ function started(data: unknown): Taken[] {
 /** Tokens by model, stated once, when the session ends. Input includes what was read from a cache. */
 function shutdown(record: SourceRecord, data: unknown): readonly Taken[] {
   const metrics = at(data, 'modelMetrics');
-  const models = isObject(metrics) ? Object.entries(metrics) : [];
+  const models = isFields(metrics) ? Object.entries(metrics) : [];
   const time = given({ at: timeAt(record.value, 'timestamp') });
   const counted = models.map(([model, metric], index): Taken => {
     const usage = at(metric, 'usage');

@@ -1,8 +1,9 @@
+import { isFields } from '../../base/fields.ts';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hashText } from '../../base/hash.ts';
 import { given } from '../../base/given.ts';
-import { at, countAt, isObject, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, countAt, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   Source,
@@ -37,7 +38,7 @@ export const gemini: Source = {
         path.endsWith('.json') && paths.has(`${path}l`) ? undefined : aboutFile(path),
     }),
 
-  isRecord: isObject,
+  isRecord: isFields,
   read: () => new GeminiReader(),
   show: SHOWS.gemini,
 };
@@ -87,7 +88,7 @@ class GeminiReader implements RecordReader {
     const id = textAt(value, 'id');
     if (typeof value['$rewindTo'] === 'string') this.#rewind(value['$rewindTo'], raw);
     else if (id !== undefined && !('projectHash' in value)) this.#put({ id, value, raw });
-    else if (isObject(value['$set'])) this.#set(value['$set'], raw);
+    else if (isFields(value['$set'])) this.#set(value['$set'], raw);
     else this.#about(value, raw);
     return [];
   }
@@ -108,7 +109,7 @@ class GeminiReader implements RecordReader {
     this.#out.push({ do: 'aside', raw: Array.isArray(messages) ? JSON.stringify(about) : raw });
     for (const message of Array.isArray(messages) ? messages : []) {
       const id = textAt(message, 'id');
-      if (isObject(message) && id !== undefined) {
+      if (isFields(message) && id !== undefined) {
         this.#put({ id, value: message, raw: JSON.stringify(message) });
       }
     }
@@ -143,7 +144,7 @@ class GeminiReader implements RecordReader {
     }
     const next = messages.flatMap((message): Message[] => {
       const id = textAt(message, 'id');
-      return isObject(message) && id !== undefined
+      return isFields(message) && id !== undefined
         ? [{ id, value: message, raw: JSON.stringify(message) }]
         : [];
     });
@@ -270,7 +271,7 @@ function toTaken({ id, value }: Message, parent: string | null): TakenTurn | und
 }
 
 function usageOf(tokens: unknown): Usage | undefined {
-  if (!isObject(tokens)) return undefined;
+  if (!isFields(tokens)) return undefined;
   const cacheRead = countAt(tokens, 'cached');
   return {
     input: Math.max(0, countAt(tokens, 'input') - cacheRead),

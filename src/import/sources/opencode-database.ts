@@ -1,8 +1,9 @@
+import { isFields } from '../../base/fields.ts';
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Database } from '../../base/sqlite.ts';
-import { isObject, textAt } from '../source/fields.ts';
+import { textAt } from '../source/fields.ts';
 import { parseRecord } from '../source/parse-record.ts';
 import type { SourceFile } from '../source/source.ts';
 import { statFile, statPlace } from '../source/walk-folder.ts';
@@ -183,14 +184,14 @@ async function* readSecond(database: Database, session: string): AsyncGenerator<
 }
 
 function toToolPart(block: unknown): unknown {
-  if (!isObject(block)) return block;
+  if (!isFields(block)) return block;
   return { ...block, callID: block['id'], tool: block['name'] };
 }
 
 /** A value that cannot be read is kept as it is. */
 function fields(json: unknown): Record<string, unknown> {
   const value = parse(json);
-  return isObject(value) ? value : { data: json instanceof Uint8Array ? toBase64(json) : json };
+  return isFields(value) ? value : { data: json instanceof Uint8Array ? toBase64(json) : json };
 }
 
 function toBase64(bytes: Uint8Array): string {

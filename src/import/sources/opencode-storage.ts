@@ -1,6 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { at, isObject, textAt } from '../source/fields.ts';
+import { at, textAt } from '../source/fields.ts';
 import type { SourceFile } from '../source/source.ts';
 import { readSmallJson, walkFolder } from '../source/walk-folder.ts';
 
@@ -33,7 +34,7 @@ async function* readStorage(
   messages: readonly string[],
 ): AsyncGenerator<object> {
   const about = await readSmallJson(path);
-  yield { session: { ...(isObject(about) ? about : {}), id: session } };
+  yield { session: { ...(isFields(about) ? about : {}), id: session } };
   const infoOf = (id: string): Promise<unknown> =>
     readSmallJson(join(root, 'message', session, `${id}.json`));
   // One file is open and in memory at a time, however many messages there are.
@@ -48,9 +49,9 @@ async function* readStorage(
     const parts: object[] = [];
     for (const part of await jsonIn(join(root, 'part', id))) {
       const value = await readSmallJson(join(root, 'part', id, `${part}.json`));
-      if (isObject(value)) parts.push({ ...value, id: part });
+      if (isFields(value)) parts.push({ ...value, id: part });
     }
-    yield { info: { ...(isObject(info) ? info : {}), id }, parts };
+    yield { info: { ...(isFields(info) ? info : {}), id }, parts };
   }
 }
 

@@ -1,6 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import { basename, join } from 'node:path';
 import { given } from '../../base/given.ts';
-import { at, countAt, isObject, listAt, textAt, timeAt } from '../source/fields.ts';
+import { at, countAt, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   Source,
@@ -45,7 +46,7 @@ export const opencode: Source = {
     }
   },
 
-  isRecord: isObject,
+  isRecord: isFields,
   read: () => new OpencodeReader(),
   show: SHOWS.opencode,
   close: closeDatabases,
@@ -75,11 +76,11 @@ class OpencodeReader implements RecordReader {
       return [
         ...this.#session(session, JSON.stringify(about)),
         ...(messages as unknown[])
-          .filter(isObject)
+          .filter(isFields)
           .flatMap((message) => this.#message(message, JSON.stringify(message))),
       ];
     }
-    return isObject(value['session']) ? this.#session(value, raw) : this.#message(value, raw);
+    return isFields(value['session']) ? this.#session(value, raw) : this.#message(value, raw);
   }
 
   #session(value: SourceRecord['value'], raw: string): readonly Taken[] {
@@ -155,7 +156,7 @@ function modelOf(info: unknown): string | undefined {
 }
 
 function usageOf(tokens: unknown): Usage | undefined {
-  if (!isObject(tokens)) return undefined;
+  if (!isFields(tokens)) return undefined;
   return {
     input: countAt(tokens, 'input'),
     output: countAt(tokens, 'output') + countAt(tokens, 'reasoning'),

@@ -1,15 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import { basename, dirname, join } from 'node:path';
 import { given } from '../../base/given.ts';
-import {
-  at,
-  countAt,
-  inTable,
-  isObject,
-  listAt,
-  textAt,
-  textOf,
-  timeAt,
-} from '../source/fields.ts';
+import { at, countAt, inTable, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,
@@ -275,7 +267,7 @@ function modelOf(value: unknown): string | undefined {
 }
 
 function usageOf(usage: unknown): Usage | undefined {
-  if (!isObject(usage)) return undefined;
+  if (!isFields(usage)) return undefined;
   const [input, output] = [countAt(usage, 'input'), countAt(usage, 'output')];
   const [cacheRead, cacheWrite] = [countAt(usage, 'cacheRead'), countAt(usage, 'cacheWrite')];
   return { input, output, cacheRead, cacheWrite };

@@ -1,5 +1,6 @@
+import { isFields } from '../../base/fields.ts';
 import { given } from '../../base/given.ts';
-import { at, isObject, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { SHOWS } from '../show/show-records.ts';
 import { filesAt, readUsage, titleOf } from './shared.ts';
@@ -38,7 +39,7 @@ function createLines(name: string, title: string, read: ReadLine): Omit<Source, 
         wants: (file) => END.test(file),
         about: ({ path }) => ({ session: path.replace(END, ''), form: 'lines' }),
       }),
-    isRecord: isObject,
+    isRecord: isFields,
     read: () => ({ take: (record) => takeLine(record, read) }),
   };
 }

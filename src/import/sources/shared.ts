@@ -1,7 +1,8 @@
+import { isFields } from '../../base/fields.ts';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { invalid } from '../../base/errors.ts';
-import { countAt, isObject } from '../source/fields.ts';
+import { countAt } from '../source/fields.ts';
 import type { SourceFile, Taken, Usage } from '../source/source.ts';
 import { statPlace, walkFolder } from '../source/walk-folder.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
@@ -12,7 +13,7 @@ const TITLE_CHARS = 80;
 
 /** Tokens as the interfaces of models count them. */
 export function readUsage(usage: unknown): Usage | undefined {
-  if (!isObject(usage)) return undefined;
+  if (!isFields(usage)) return undefined;
   return {
     input: countAt(usage, 'input_tokens'),
     output: countAt(usage, 'output_tokens'),

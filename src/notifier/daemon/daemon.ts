@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/errors.ts';
 import { randomBytes } from 'node:crypto';
 import { Bell } from '../../base/bell.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -212,7 +213,7 @@ export class Daemon {
     try {
       await work();
     } catch (error) {
-      this.#parts.log(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#parts.log(`${what}: ${messageOf(error)}`);
       this.#restUntil = this.#parts.now() + REST_MS;
     }
   }

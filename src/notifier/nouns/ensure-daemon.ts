@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { invalid } from '../../base/errors.ts';
+import { invalid, messageOf } from '../../base/errors.ts';
 import { parseCount, parseDuration } from '../../cli/kit/parse.ts';
 import { isServed, isStopRequested } from '../daemon/daemon-note.ts';
 import { spoolFile } from '../spool/home.ts';
@@ -68,7 +68,7 @@ export async function ensureDaemon(
     const argv = daemonArgv(home, settings, shell.now());
     await shell.spawn([...argv, ...wait], spoolFile.log(home));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     shell.err(`Warning: the daemon could not be started (${why}) - run "notifier start"\n`);
   }
 }

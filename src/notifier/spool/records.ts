@@ -1,3 +1,4 @@
+import { isFields, type Fields } from '../../base/fields.ts';
 import { invalid, tooLarge } from '../../base/errors.ts';
 
 /** A command that is to be run once, as the process that asked for it would have run it. */
@@ -87,8 +88,6 @@ export function taskIdOf(timer: Timer): string {
 // The records of the spool as text: one JSON object and a line feed (docs/format/notifier.md). Reading checks every
 // field, because anyone may have put a file there. Undefined stands for a record that makes no sense.
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** The note of a running task, beside its record: enough to find its processes after the daemon died. */
 export interface Run {
   readonly runId: string;
@@ -161,7 +160,5 @@ function parseObject(text: string): Fields | undefined {
 }
 
 function toObject(value: unknown): Fields | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Fields)
-    : undefined;
+  return isFields(value) ? value : undefined;
 }

@@ -1,3 +1,5 @@
+import { isFields } from '../../base/fields.ts';
+
 // The text of a payload: strings of a value, whatever its shape, without the fields that name its shape and without
 // encoded bytes. Messages of chat models say their role, their model and the tools that they call.
 
@@ -200,7 +202,7 @@ function nameIn(value: unknown, field: string): string | undefined {
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  if (!isFields(value)) return false;
   return !ArrayBuffer.isView(value);
 }
 

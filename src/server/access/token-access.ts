@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, messageOf } from '../../base/errors.ts';
 import type { Access, Identity, Scope } from './access.ts';
 import { readTokenFile, stampOfTokenFile } from './token-file.ts';
 import type { TokenRecord } from './token.ts';
@@ -125,7 +125,7 @@ export class TokenAccess implements Access {
   }
 
   #report(error: unknown): void {
-    const trouble = error instanceof Error ? error.message : String(error);
+    const trouble = messageOf(error);
     if (trouble === this.#trouble) return;
     this.#trouble = trouble;
     this.#options.onTrouble?.(error);

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { notFound } from '../../base/errors.ts';
+import { notFound, messageOf } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
@@ -167,7 +167,7 @@ async function carryArtifacts(
     await removeTree(io, to).catch(() => undefined);
     // Entries may name the old ids: those ids must never come to mean something else.
     await target.raiseCounters(counters).catch(() => undefined);
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return {
       artifactsCopied: false,
       warning: `the artifacts of ${file} were not copied: ${reason}`,

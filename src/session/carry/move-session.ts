@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { QuipuError, exists, invalid, locked } from '../../base/errors.ts';
+import { QuipuError, exists, invalid, locked, messageOf } from '../../base/errors.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
@@ -125,7 +125,7 @@ async function moveLocked(
 
 /** Reports the failure, and the failure of undoing it. The next opening settles the rest. */
 function rollbackFailure(step: string, path: string, failure: unknown): QuipuError<'IO'> {
-  const reason = failure instanceof Error ? failure.message : String(failure);
+  const reason = messageOf(failure);
   const errno = (failure as { code?: string }).code ?? 'EIO';
   return new QuipuError(
     'IO',

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Hash } from '../../base/brand.ts';
-import { corrupt, orNothing } from '../../base/errors.ts';
+import { corrupt, orNothing, messageOf } from '../../base/errors.ts';
 import { eachDoc } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io, IoStat } from '../../engine/io.ts';
@@ -156,7 +156,7 @@ class FilesInUse {
       const folder = artifactsFolderOf(file);
       if (folder !== undefined) yield* this.#readFolder(folder, reading);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       this.unread.push({ id, file, why });
       return;
     }

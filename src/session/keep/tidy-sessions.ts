@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { QuipuError } from '../../base/errors.ts';
+import { QuipuError, messageOf } from '../../base/errors.ts';
 import { removeTree } from '../files/carry-folder.ts';
 import { removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
@@ -159,7 +159,7 @@ export async function removeSession(home: SessionsHome, record: SessionRecord): 
   try {
     await removeTree(io, folder);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new QuipuError(
       'IO',
       `Session file deleted but failed to remove artifacts directory ${folder}: ${reason}`,

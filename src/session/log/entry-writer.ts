@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import { randomBytes } from 'node:crypto';
 import {
   QuipuError,
@@ -6,6 +7,7 @@ import {
   isQuipuError,
   tooLarge,
   notFound,
+  messageOf,
 } from '../../base/errors.ts';
 import { checkString, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
@@ -186,7 +188,7 @@ export class EntryWriter {
   }
 
   #complete(given: NewEntry): SessionEntry {
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    if (!isFields(given)) {
       throw invalid('entry', `must be an object, got ${kindOf(given)}`);
     }
     if (typeof given.type !== 'string' || given.type === '' || given.type === 'session') {
@@ -222,7 +224,7 @@ function toJsonLine(entry: SessionEntry): string {
   try {
     return toLine(entry);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw invalid('entry', `cannot be written as JSON: ${reason}`);
   }
 }

@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import { isQuipuError, corrupt } from '../../base/errors.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
@@ -230,7 +231,7 @@ const REFS_PER_PAGE = 32;
 export function parseRefsPage(row: Pick<DocRow, 'name' | 'content'>): RefsPage {
   try {
     const page: unknown = JSON.parse(row.content);
-    if (typeof page === 'object' && page !== null && !Array.isArray(page)) return page as RefsPage;
+    if (isFields(page)) return page as RefsPage;
   } catch {
     // The error below covers this, as any other content that is not a page.
   }

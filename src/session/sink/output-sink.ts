@@ -1,4 +1,4 @@
-import { invalid } from '../../base/errors.ts';
+import { invalid, messageOf } from '../../base/errors.ts';
 import { checkString, shown } from '../../base/text.ts';
 import { countLineBreaks } from './cut-text.ts';
 import { ColumnCap, OutputWindow } from './output-window.ts';
@@ -303,7 +303,7 @@ class ChunkTeller {
     try {
       this.#tell(text);
     } catch (error) {
-      this.error ??= error instanceof Error ? error.message : String(error);
+      this.error ??= messageOf(error);
     }
   }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/errors.ts';
 import type { IoFile } from '../../engine/io.ts';
 import type { ArtifactDraft } from '../artifacts/artifacts.ts';
 import { writeAll } from '../files/write-file.ts';
@@ -146,7 +147,7 @@ export class Spill {
     try {
       await act();
     } catch (error) {
-      this.#error = `${name}: ${error instanceof Error ? error.message : String(error)}`;
+      this.#error = `${name}: ${messageOf(error)}`;
       await this.#draft?.discard();
     }
   }

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { QuipuError, notFound, tooLarge } from '../../base/errors.ts';
+import { QuipuError, notFound, tooLarge, messageOf } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { agentIdOf, artifactIdOf, compareAgentIds } from '../artifacts/artifact-ids.ts';
 import { findChanged, readSums } from '../files/file-sums.ts';
@@ -166,7 +166,7 @@ function parseJson(id: string, text: string): unknown {
   try {
     return parseBoundedJson(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const message = `Output ${id} is not valid JSON: ${reason}`;
     throw new QuipuError('INVALID', message, { what: 'agent output' }, { cause: error });
   }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/errors.ts';
 import { mixHashes } from './content.ts';
 import { crashImages } from './crash-states.ts';
 import type { CrashImage } from './crash-states.ts';
@@ -179,7 +180,7 @@ class Explorer<Fact> {
     try {
       await this.#exploration.check(image.disk, facts, crash);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       const where = `crash before ${crash.before}, seed ${this.#exploration.seed}, ${facts.length} facts noted`;
       throw new Error(`${reason}\n${where}\n${image.story()}`, { cause: error });
     }

@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import { invalid } from '../../base/errors.ts';
 import type { ContextList, ContextQuery, FieldCondition, TimeRange } from '../../engine/engine.ts';
 import type { ModelContext, ModelState } from './model-state.ts';
@@ -57,8 +58,7 @@ function isWithin(time: number, { since = 0, until = Infinity }: TimeRange = {})
 }
 
 function fits(meta: unknown, condition: FieldCondition): boolean {
-  const isObject = typeof meta === 'object' && meta !== null && !Array.isArray(meta);
-  const fields = isObject ? (meta as Record<string, unknown>) : {};
+  const fields = isFields(meta) ? meta : {};
   const isThere = Object.hasOwn(fields, condition.field);
   const value = isThere ? fields[condition.field] : undefined;
   if ('exists' in condition) return isThere === condition.exists;

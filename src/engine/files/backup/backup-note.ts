@@ -1,3 +1,4 @@
+import { isFields } from '../../../base/fields.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
@@ -5,7 +6,7 @@ import { parseCanonicalLine } from '../../../format/canonical-line.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { CopiedPack } from '../truth/copy.ts';
 import { isPackSpan } from '../journal/checkpoint-file.ts';
-import { isCount, isFields, isTails, type Tails } from '../truth/state.ts';
+import { isCount, isTails, type Tails } from '../truth/state.ts';
 
 /** Only a backup has this file. */
 export const NOTE_FILE = 'backup.json';

@@ -1,5 +1,5 @@
+import { isFields } from '../../../base/fields.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { isFields } from '../truth/state.ts';
 import { decodeChecked, encodeChecked } from './backup-note.ts';
 
 // journal/backups: what the store has made of the folders that it was backed up to. The file is in every backup, and a

@@ -1,3 +1,4 @@
+import { isFields } from '../../../base/fields.ts';
 import { unsupported } from '../../../base/errors.ts';
 import { decodeCheckpoint, encodeCheckpoint } from '../../../format/checkpoint.ts';
 import {
@@ -9,7 +10,7 @@ import {
 import { writeAndSync } from '../disk/file-handles.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { isCount, isFields, isTails, type Tails } from '../truth/state.ts';
+import { isCount, isTails, type Tails } from '../truth/state.ts';
 import type { JournalPlace } from './journal.ts';
 
 // A checkpoint says that everything up to frame `seq` is on the disk in its own file, and gives the lengths of the

@@ -1,8 +1,9 @@
+import { isFields } from '../../../base/fields.ts';
 import type { Problem } from '../../upkeep.ts';
 import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Found } from './findings.ts';
-import { isCount, isFields } from './state.ts';
+import { isCount } from './state.ts';
 
 // The quarantine holds what a repair set aside: the bytes of damaged records, as they were found, and a list of
 // what was known of them. Nothing is removed from the files themselves.

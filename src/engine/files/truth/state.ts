@@ -1,3 +1,4 @@
+import { isFields } from '../../../base/fields.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import type { CollectedMap } from '../../../format/collected-map.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
@@ -92,11 +93,6 @@ const COUNT_MAX = 2 ** 44;
 /** True for a number that counts something in a store: records, packs, bytes, milliseconds. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= COUNT_MAX;
-}
-
-/** True for the fields of an object of JSON, whatever they are. */
-export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether a value from a file has the shape of tails. A right checksum does not say who wrote it. */

@@ -1,3 +1,4 @@
+import { isFields, type Fields } from '../../../base/fields.ts';
 import type { FieldSpec, Registry, TypeSpec } from './type-bundle.ts';
 import { invalid } from '../../../base/errors.ts';
 
@@ -19,8 +20,6 @@ export interface Projected {
   /** Fields that the type does not have, if they were asked for. */
   readonly unknown?: unknown;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const WIDE = new Set(['u64', 'uint64', 'i64', 'int64']);
 const NARROW = new Set(['u32', 'uint32', 'u16', 'uint16', 'u8', 'uint8', 'i32', 'int32', 'int8']);
@@ -174,7 +173,7 @@ function isInteger(value: unknown): value is number | bigint {
 
 /** Throws INVALID for a value that does not fit its type. */
 export function unproject(value: unknown, spec: TypeSpec, registry: Registry): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isFields(value)) return value;
   const given = value as Fields;
   const entries: [string, unknown][] = [];
   const named = new Set<string>();

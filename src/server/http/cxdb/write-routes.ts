@@ -1,3 +1,4 @@
+import { isFields } from '../../../base/fields.ts';
 import { z } from 'zod';
 import { NO_TURN } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
@@ -259,6 +260,6 @@ function checkedBytes(bytes: Uint8Array): Uint8Array {
   } catch {
     throw invalid('payload_base64', 'is not MessagePack');
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return bytes;
+  if (isFields(value)) return bytes;
   throw invalid('payload_base64', 'is no map of fields');
 }
