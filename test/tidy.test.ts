@@ -25,6 +25,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['wire'],
   ['server', 'client'],
   ['host'],
+  ['agents'],
   ['adapters'],
   ['mcp'],
   ['cli'],

@@ -7,7 +7,8 @@ import type { Context } from '../context/context.ts';
 import type { AppendOptions, OpenTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
 import { jsonBytes, named, readChunks, toAnswer } from './ai-sdk-chunks.ts';
-import * as shared from './shared.ts';
+import { contextsUnder, joinName, splitName } from '../agents/names.ts';
+import * as turns from '../agents/turns.ts';
 
 const MESSAGE = 'ai.message';
 /** The chunks of an answer, a line of JSON each. The message takes its place when the answer has ended. */
@@ -107,8 +108,8 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   /** Returns the branches that the chat has left, from older to newer. */
   async branches(chatId: string): Promise<{ id: string; messages: M[] }[]> {
     const branches: { id: string; messages: M[] }[] = [];
-    for (const { name, head } of await shared.contextsUnder(this.#store, this.#prefix, chatId)) {
-      const id = shared.splitName(name).at(-1) ?? '';
+    for (const { name, head } of await contextsUnder(this.#store, this.#prefix, chatId)) {
+      const id = splitName(name).at(-1) ?? '';
       if (id !== MAIN) branches.push({ id, messages: await this.#messages(head) });
     }
     return branches;
@@ -121,7 +122,7 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     if (branch === undefined || main === undefined || branchId === MAIN)
       throw notFound('branch', branchId, `chat ${chatId} has no such branch`);
     const to = { parent: branch.head, ...this.#kept(chatId) };
-    await shared.replaceAfter(this.#store, main, [], to);
+    await turns.replaceAfter(this.#store, main, [], to);
     await this.#store.contexts.remove(branch.id);
     return this.#messages(branch.head);
   }
@@ -129,14 +130,14 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
   /** Removes a chat with all its branches. Ends the answer that is being streamed. */
   async remove(chatId: string): Promise<void> {
     await this.stop(chatId);
-    for (const { id } of await shared.contextsUnder(this.#store, this.#prefix, chatId)) {
+    for (const { id } of await contextsUnder(this.#store, this.#prefix, chatId)) {
       await this.#store.contexts.remove(id);
     }
   }
 
   #nameOf(chatId: string, branch: string): string {
     if (typeof chatId !== 'string' || chatId === '') throw invalid('chatId', 'is missing');
-    return shared.joinName(this.#prefix, chatId, branch);
+    return joinName(this.#prefix, chatId, branch);
   }
 
   #main(chatId: string): Promise<Context | undefined> {
@@ -157,8 +158,8 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     return (await this.#stored(head)).map(({ payload }) => payload);
   }
 
-  async #stored(head: TurnId = NO_TURN): Promise<shared.Stored<M>[]> {
-    const stored: shared.Stored<M>[] = [];
+  async #stored(head: TurnId = NO_TURN): Promise<turns.Stored<M>[]> {
+    const stored: turns.Stored<M>[] = [];
     if (head === NO_TURN) return stored;
     for await (const turn of this.#store.contexts.chain(head)) {
       const { id, type } = turn;
@@ -182,20 +183,20 @@ export class QuipuChats<M extends UIMessage = UIMessage> {
     chatId: string,
     change: (messages: readonly M[]) => readonly M[] = (messages) => messages,
   ): Promise<M[]> {
-    return shared.withRetries(async () => {
+    return turns.withRetries(async () => {
       const context = await this.#main(chatId);
       const stored = await this.#stored(context?.head);
       const messages = change(stored.map(({ payload }) => payload));
       if (context === undefined) return [];
       const { head } = context;
-      const { keep, parent } = shared.keptOf(head, stored, messages);
+      const { keep, parent } = turns.keptOf(head, stored, messages);
       // An answer that is in the list in a later state leaves no branch.
       const isGone = stored.slice(keep).some(({ payload: { id: old, role } }) => {
         return role !== 'assistant' || messages.every((message) => message.id !== old);
       });
-      const turns = messages.slice(keep).map((message) => shared.toJsonTurn(MESSAGE, message));
+      const added = messages.slice(keep).map((message) => turns.toJsonTurn(MESSAGE, message));
       const to = { parent, ...(isGone && this.#kept(chatId)) };
-      await shared.replaceAfter(this.#store, context, turns, to);
+      await turns.replaceAfter(this.#store, context, added, to);
       return [...messages];
     });
   }

@@ -5,15 +5,8 @@ import { LruCache } from '../base/lru-cache.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
-import {
-  batchesOf,
-  contextsUnder,
-  joinName,
-  ownPayload,
-  splitName,
-  toJsonTurn,
-  withRetries,
-} from './shared.ts';
+import { contextsUnder, joinName, splitName } from '../agents/names.ts';
+import { batchesOf, ownPayload, toJsonTurn, withRetries } from '../agents/turns.ts';
 
 const ENTRY = 'claude.entry';
 const KIND = 'claude-agent';

@@ -12,7 +12,7 @@ import type {
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../context/context.ts';
 import type { Store } from '../store/store.ts';
-import { contextsUnder, joinName, splitName } from './shared.ts';
+import { contextsUnder, joinName, splitName } from '../agents/names.ts';
 
 const KIND = 'langgraph-store';
 const SEARCH_LIMIT = 10;

@@ -5,7 +5,8 @@ import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
-import { batchesOf, contextsUnder, splitName, withRetries } from './shared.ts';
+import { contextsUnder, splitName } from '../agents/names.ts';
+import { batchesOf, withRetries } from '../agents/turns.ts';
 import {
   BRANCH,
   CHECKPOINT,

@@ -10,15 +10,15 @@ import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
+import { joinName } from '../agents/names.ts';
 import {
   batchesOf,
-  joinName,
   keptOf,
   ownPayload,
   replaceAfter,
   toJsonTurn,
   withRetries,
-} from './shared.ts';
+} from '../agents/turns.ts';
 
 const ITEM = 'openai.item';
 const KIND = 'openai-agents';
