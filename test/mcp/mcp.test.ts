@@ -2,11 +2,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { answerHttp } from '../../src/mcp/answer-http.ts';
 import { openStore } from '../../src/open-store.ts';
@@ -361,37 +358,6 @@ describe('an MCP client', () => {
     const folder = scratch();
     const { tokens, connect: withToken } = await serve(folder, false);
     expect((await (await withToken(tokens[1]!)).listTools()).tools).toHaveLength(READS.length);
-  });
-});
-
-describe('a line over standard input', () => {
-  it('is refused when it is too long, and the next one is answered', async () => {
-    const folder = scratch();
-    await (await openStore(folder)).close();
-    const args = [QUIPU, 'mcp', '--store', folder];
-    const server = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-    onTestFinished(() => void server.kill());
-    const piece = Buffer.alloc(1_048_576, 'x');
-    for (let n = 0; n < 80; n += 1)
-      if (!server.stdin.write(piece)) await once(server.stdin, 'drain');
-    const params = {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 't', version: '1' },
-    };
-    server.stdin.write(
-      `\n${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'initialize', params })}\n`,
-    );
-    const answers: { id: unknown; error?: { message: string } }[] = [];
-    for await (const line of createInterface(server.stdout)) {
-      answers.push(JSON.parse(line) as (typeof answers)[number]);
-      if (answers.length === 2) break;
-    }
-    expect(answers.map(({ id }) => id)).toEqual([null, 7]);
-    expect(answers[0]?.error?.message).toContain('more than 8388608 bytes');
-    server.stdin.end();
-    if (server.exitCode === null) await once(server, 'exit');
-    expect(server.exitCode).toBe(0);
   });
 });
 
