@@ -1,7 +1,6 @@
-import { checkSignal } from '../base/check-value.ts';
+import { checkSignal, only } from '../base/check-value.ts';
 import { leavable } from '../base/leavable.ts';
 import { isHeld, readLock, type LockNote } from './dispatch/consumer-lock.ts';
-import { only } from '../base/check-value.ts';
 import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
 import { isGroupRunning } from './dispatch/process-life.ts';
 import {
@@ -16,7 +15,7 @@ import {
   noSubscription,
   type CheckedEvent,
 } from './events/check-input.ts';
-import { LAG_MAX } from './events/limits.ts';
+import { countLag, describeConsumers, type ConsumerRow } from './events/consumer-row.ts';
 import { PushIntake, WakeUp } from './events/push-intake.ts';
 import type {
   DispatchReport,
@@ -30,7 +29,6 @@ import type {
   QueueInfo,
   QueueSummary,
   Subscription,
-  ConsumerProgress,
   RunningHandler,
 } from './events/queue.ts';
 import {
@@ -40,7 +38,6 @@ import {
   BOOKMARK_WORTH,
   readMatches,
   startFor,
-  countMatches,
   type Followed,
 } from './events/scan.ts';
 import type { CompiledFilter } from './filter/compile-filter.ts';
@@ -48,13 +45,7 @@ import { inQueueWords, isFatal, toQueueError } from './folder/queue-error.ts';
 import type { QueueFolder } from './folder/queue-folder.ts';
 import { isEventDamage, type Inserted } from './sqlite/event-table.ts';
 import { OpenParts, type OpenLimit, type Parts } from './sqlite/open-parts.ts';
-import {
-  compileStored,
-  compileText,
-  type FailureRow,
-  type ProgressRow,
-  type QueueDatabase,
-} from './sqlite/queue-database.ts';
+import { compileStored, compileText, type QueueDatabase } from './sqlite/queue-database.ts';
 import { failure, info, logUncounted, warn, type LogLine } from './sqlite/runtime-log.ts';
 
 const COUNT_EVERY = 64;
@@ -160,7 +151,20 @@ export class SqliteQueue implements Queue {
   }
 
   info(): Promise<QueueInfo> {
-    return this.#inWords(({ database }) => readInfo(this.folder, database));
+    return this.#inWords(async ({ database }) => {
+      const consumers = await describeConsumers(database.consumers(), async (row) => {
+        const note = readLock(this.folder, row.consumer_id);
+        const handler = runningHandler(note);
+        const isRunning = isHeld(note) || handler !== undefined;
+        return { lag: await lagOf(database, row), isRunning, handler };
+      });
+      return {
+        thread: this.folder.path,
+        event_count: database.countEvents(),
+        last_event_id: database.newestId(),
+        ...consumers,
+      };
+    });
   }
 
   dispatch(): Promise<DispatchReport> {
@@ -291,68 +295,14 @@ function pushedLine(
   return info(`push: events=${events.length} id=${firstId}-${lastId}`);
 }
 
-/** Everything known about a queue. */
-async function readInfo(folder: QueueFolder, database: QueueDatabase): Promise<QueueInfo> {
-  const subscriptions = database.subscriptions();
-  const rows = new Map(database.progress().map((row) => [row.consumer_id, row]));
-  const failures = new Map(database.failures().map((row) => [row.consumer_id, row]));
-  const known = new Map(subscriptions.map((row) => [row.consumer_id, row]));
-  const progress: ConsumerProgress[] = [];
-  for (const consumer of [...new Set([...known.keys(), ...rows.keys()])].toSorted()) {
-    const lag = await lagOf(database, known.get(consumer));
-    const facts = { row: rows.get(consumer), failure: failures.get(consumer), lag };
-    progress.push(toProgress(folder, consumer, facts));
-  }
-  return {
-    thread: folder.path,
-    event_count: database.countEvents(),
-    last_event_id: database.newestId(),
-    subscriptions,
-    progress,
-  };
-}
-
-async function lagOf(
-  database: QueueDatabase,
-  subscription: Subscription | undefined,
-): Promise<number | null> {
-  if (subscription === undefined) return null;
-  const { consumer_id } = subscription;
-  const after = startFor(database.acked(consumer_id), database.bookmark(consumer_id));
+/** Null without a subscription. A filter that cannot be read counts nothing; pop and dispatch report it. */
+async function lagOf(database: QueueDatabase, row: ConsumerRow): Promise<number | null> {
+  if (row.handler_cmd === null) return null;
   try {
-    return await countMatches(database, compileStored(subscription), { after, limit: LAG_MAX });
+    return await countLag(database, compileStored(row), database.known(row.consumer_id));
   } catch {
-    // A filter that cannot be read counts nothing; pop and dispatch report it.
     return null;
   }
-}
-
-function toProgress(
-  folder: QueueFolder,
-  consumer_id: string,
-  {
-    row,
-    failure,
-    lag,
-  }: {
-    readonly row: ProgressRow | undefined;
-    readonly failure: FailureRow | undefined;
-    readonly lag: number | null;
-  },
-): ConsumerProgress {
-  const note = readLock(folder, consumer_id);
-  const handler = runningHandler(note);
-  const isRunning = isHeld(note) || handler !== undefined;
-  return {
-    consumer_id,
-    last_acked_id: row?.last_acked_id ?? 0,
-    updated_at: row?.updated_at ?? null,
-    lag,
-    state: failure?.failed === 1 ? 'failed' : isRunning ? 'running' : 'idle',
-    ...(handler !== undefined && { handler }),
-    failures: failure?.failures ?? 0,
-    last_error: failure?.last_error ?? null,
-  };
 }
 
 /** Also finds a handler whose supervisor was killed. */

@@ -138,9 +138,13 @@ describe('queues', () => {
         consumers: [
           {
             consumer_id: 'odd',
-            subscription: { handler_cmd: 'x', filter: "source = '\0'" },
-            progress: null,
-            failure: null,
+            handler_cmd: 'x',
+            filter: "source = '\0'",
+            last_acked_id: 0,
+            updated_at: null,
+            failures: 0,
+            failed: false,
+            last_error: null,
           },
         ],
       }),

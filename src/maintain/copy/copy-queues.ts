@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { corrupt } from '../../base/errors.ts';
-import type { QueueRecords, QueueState, ConsumerRecord } from '../../queue/upkeep/queue-records.ts';
+import type { QueueRecords, QueueState } from '../../queue/upkeep/queue-records.ts';
 import { differs, type QueuePair, type Extent } from './pair.ts';
 
 // Makes the queues of one store those of another, each as it was at one moment: queues may be in use meanwhile. Events
@@ -88,13 +88,9 @@ function findBeyond(here: QueueState, there: QueueState): string | undefined {
   const known = new Map(there.consumers.map((consumer) => [consumer.consumer_id, consumer]));
   const beyond = here.consumers.find((consumer) => {
     const other = known.get(consumer.consumer_id);
-    return other === undefined || ackedOf(consumer) > ackedOf(other);
+    return other === undefined || consumer.last_acked_id > other.last_acked_id;
   });
   return beyond === undefined ? undefined : `the progress of consumer ${beyond.consumer_id}`;
-}
-
-function ackedOf({ progress }: ConsumerRecord): number {
-  return progress?.last_acked_id ?? 0;
 }
 
 /** Throws unless the target's queue equals the source's as it was when `state` was read. */

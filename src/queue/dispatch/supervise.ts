@@ -46,7 +46,7 @@ export async function superviseConsumer(
       while (isGroupRunning(orphan)) await setTimeout(ORPHAN_POLL_MS);
     }
     // A consumer that is marked failed has one try; the result of that try decides.
-    let left = database.failure(consumer)?.failed === 1 ? 1 : queue.retry.attempts;
+    let left = database.failure(consumer)?.failed === true ? 1 : queue.retry.attempts;
     let failures = database.failure(consumer)?.failures ?? 0;
     // The dispatch that started this supervisor may not have looked far enough to know.
     if (!(await goesOn(queue, consumer, { token, progressed: true, newestBefore: 0 }))) return;
@@ -152,7 +152,7 @@ function noteFailure(
 ): void {
   const at = new Date(clock()).toISOString();
   const last_error = text.slice(0, ERROR_CHARS);
-  database.setFailure({ consumer_id, failures, failed: failed ? 1 : 0, last_error }, at);
+  database.setFailure({ consumer_id, failures, failed, last_error }, at);
   const next = failed ? 'marked failed, events wait' : `again in ${pauseMs(retry, failures)} ms`;
   log.write(
     warn(`dispatch: consumer=${consumer_id} handler failed (${failures}): ${text}; ${next}`),

@@ -21,7 +21,14 @@ import {
   PAGE_BYTES_MAX,
   SOURCE_BYTES_MAX,
 } from './limits.ts';
-import type { EventType, NewEvent, NewSubscription, PopOptions, Subscription } from './queue.ts';
+import type {
+  EventType,
+  NewEvent,
+  NewSubscription,
+  PopOptions,
+  Subscription,
+  WorkOptions,
+} from './queue.ts';
 
 const TYPES: readonly string[] = ['message', 'record'] satisfies EventType[];
 const WORD = /^[a-z][a-z0-9_.-]{0,63}$/;
@@ -155,6 +162,42 @@ export function checkFence(fence: unknown): number | undefined {
   if (fence === undefined) return undefined;
   if (typeof fence === 'number' && Number.isSafeInteger(fence) && fence >= 1) return fence;
   throw invalid('fence', `must be a whole number from 1, got ${shown(fence)}`);
+}
+
+const JOBS_DEFAULT = 4;
+const JOBS_MAX = 1000;
+const LEASE_MS_DEFAULT = 15_000;
+const LEASE_MS_MIN = 500;
+const LEASE_MS_MAX = 3_600_000;
+
+export interface CheckedWork extends Required<Omit<WorkOptions, 'queues' | 'consumers'>> {
+  readonly queues: ReadonlySet<string> | undefined;
+  readonly consumers: ReadonlySet<string> | undefined;
+}
+
+/** Throws INVALID for options that make no sense. */
+export function checkWork(given: WorkOptions): CheckedWork {
+  const { once = false, jobs = JOBS_DEFAULT, leaseMs = LEASE_MS_DEFAULT, env = {} } = given;
+  checkWhole(jobs, 'jobs', 1, JOBS_MAX);
+  checkWhole(leaseMs, 'leaseMs', 1, LEASE_MS_MAX);
+  if (leaseMs < LEASE_MS_MIN) throw invalid('leaseMs', `must be at least ${LEASE_MS_MIN}`);
+  return {
+    queues: toSet(given.queues, checkQueueName),
+    consumers: toSet(given.consumers, checkConsumer),
+    once,
+    jobs,
+    leaseMs,
+    signal: given.signal ?? new AbortController().signal,
+    env,
+    note: given.note ?? (() => undefined),
+  };
+}
+
+function toSet(
+  names: readonly string[] | undefined,
+  check: (name: unknown) => string,
+): Set<string> | undefined {
+  return names === undefined ? undefined : new Set(names.map(check));
 }
 
 // The source of an event, as segments between colons:

@@ -42,6 +42,11 @@ const COMPARISONS: ReadonlyMap<string, CompareOp> = new Map([
 
 const INTEGER_MAX = 2n ** 63n - 1n;
 
+/** An empty filter, NULL in a table, matches every event. */
+export function readFilter(text: string | null | undefined): Filter | undefined {
+  return text === null || text === undefined ? undefined : parseFilter(text);
+}
+
 /** Throws INVALID, with the place, for anything that is not a filter. */
 export function parseFilter(text: string): Filter {
   checkString(text, 'filter');

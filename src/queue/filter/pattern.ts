@@ -1,5 +1,5 @@
-// Splits the patterns of LIKE and GLOB into pieces, as SQLite reads them. This is for databases that write patterns in
-// another way.
+// Splits the patterns of LIKE and GLOB into pieces, as SQLite reads them: for databases that write patterns in another
+// way, and for a text that SQLite would take too long for.
 
 export type PatternPiece =
   | { readonly kind: 'text'; readonly text: string }
@@ -85,4 +85,173 @@ function addText(pieces: PatternPiece[], text: string): void {
   const last = pieces.at(-1);
   if (last?.kind === 'text') pieces[pieces.length - 1] = { kind: 'text', text: last.text + text };
   else pieces.push({ kind: 'text', text });
+}
+
+// Matches a text with a pattern of LIKE or GLOB in time that does not depend on what is in them. The pieces between two
+// wildcards for any number of characters are a segment. A segment is looked for with one bit for each of its
+// characters, 32 of them at once (the method is called Shift-And): a character of the text takes one step for 32
+// characters of the pattern. SQLite takes one for each.
+
+/** The characters of the text between two pauses. Each takes up to 16 steps. */
+const PAUSE_CHARS = 65_536;
+const ASCII = 128;
+const CODE_MAX = 0x10_ff_ff;
+
+type OneCharacter = Exclude<PatternPiece, { readonly kind: 'any' | 'text' }>;
+type Codes = readonly (readonly [number, number])[];
+
+/** Whether the pattern matches the whole text. Yields now and then, for a caller that lets others work meanwhile. */
+export function* matchText(
+  whole: string,
+  pieces: readonly PatternPiece[],
+  isCaseSensitive: boolean,
+): Generator<undefined, boolean, undefined> {
+  // A text ends at its first NUL character, as for SQLite.
+  const end = whole.indexOf('\0');
+  const text = end === -1 ? whole : whole.slice(0, end);
+  const [first = [], ...others] = segmentsOf(pieces, isCaseSensitive);
+  const last = others.pop();
+  let at = matchAt(text, 0, first);
+  if (at === undefined || last === undefined) return at === text.length;
+  for (const segment of others) {
+    at = yield* findEnd(text, at, segment);
+    if (at === undefined) return false;
+  }
+  const start = stepBack(text, last.length);
+  return start !== undefined && start >= at && matchAt(text, start, last) === text.length;
+}
+
+/** The characters that each place of a segment takes. */
+type Segment = readonly Codes[];
+
+function segmentsOf(pieces: readonly PatternPiece[], isCaseSensitive: boolean): Segment[] {
+  const segments: Codes[][] = [[]];
+  for (const piece of pieces) {
+    if (piece.kind === 'any') segments.push([]);
+    else if (piece.kind !== 'text') segments.at(-1)?.push(codesOf(piece));
+    else {
+      for (const character of piece.text) {
+        segments.at(-1)?.push(literal(character, isCaseSensitive));
+      }
+    }
+  }
+  return segments;
+}
+
+function literal(character: string, isCaseSensitive: boolean): Codes {
+  const isLetter = !isCaseSensitive && /^[A-Za-z]$/.test(character);
+  const forms = isLetter ? [character.toLowerCase(), character.toUpperCase()] : [character];
+  return forms.map((form) => [codeOf(form), codeOf(form)]);
+}
+
+function codesOf(piece: OneCharacter): Codes {
+  if (piece.kind === 'one') return [[0, CODE_MAX]];
+  const ranges = piece.ranges.map(([from, to]: CharRange) => [codeOf(from), codeOf(to)] as const);
+  if (!piece.negated) return ranges;
+  const others: (readonly [number, number])[] = [];
+  let next = 0;
+  for (const [from, to] of ranges
+    .filter((range) => range[0] <= range[1])
+    .sort((a, b) => a[0] - b[0])) {
+    if (from > next) others.push([next, from - 1]);
+    next = Math.max(next, to + 1);
+  }
+  return next > CODE_MAX ? others : [...others, [next, CODE_MAX]];
+}
+
+/** The end of the segment, if it stands at `at`. */
+function matchAt(text: string, at: number, segment: Segment): number | undefined {
+  let end = at;
+  for (const codes of segment) {
+    const code = text.codePointAt(end);
+    if (code === undefined || !codes.some(([from, to]) => code >= from && code <= to)) {
+      return undefined;
+    }
+    end += widthOf(code);
+  }
+  return end;
+}
+
+/** The end of the first place from `start` on where the segment stands. */
+function* findEnd(
+  text: string,
+  start: number,
+  segment: Segment,
+): Generator<undefined, number | undefined, undefined> {
+  if (segment.length === 0) return start;
+  const { words, maskAt, masks } = masksOf(segment);
+  const state = new Int32Array(words);
+  const lastBit = 1 << ((segment.length - 1) % 32);
+  let pauseAt = start + PAUSE_CHARS;
+  for (let at = start; at < text.length;) {
+    const code = text.codePointAt(at) ?? 0;
+    at += widthOf(code);
+    let mask = maskAt(code);
+    // Every character may be the first of the segment.
+    let carry = 1;
+    for (let word = 0; word < words; word += 1, mask += 1) {
+      const bits = state[word] ?? 0;
+      state[word] = ((bits << 1) | carry) & (masks[mask] ?? 0);
+      carry = bits >>> 31;
+    }
+    if (((state[words - 1] ?? 0) & lastBit) !== 0) return at;
+    if (at < pauseAt) continue;
+    yield;
+    pauseAt = at + PAUSE_CHARS;
+  }
+  return undefined;
+}
+
+interface Masks {
+  /** The number of words of a mask. */
+  readonly words: number;
+  /** For each class of characters, a bit for each place of the segment that takes them. */
+  readonly masks: Int32Array;
+  /** Where the mask of a character begins. */
+  readonly maskAt: (code: number) => number;
+}
+
+/** Characters between two borders of what the places take are one class: no place tells them apart. */
+function masksOf(segment: Segment): Masks {
+  const borders = new Set([0]);
+  for (const [from, to] of segment.flat()) borders.add(from).add(to + 1);
+  const starts = Int32Array.from(borders).sort();
+  const words = Math.ceil(segment.length / 32);
+  const masks = new Int32Array(starts.length * words);
+  for (const [kind, code] of starts.entries()) {
+    for (const [place, codes] of segment.entries()) {
+      if (!codes.some(([from, to]) => code >= from && code <= to)) continue;
+      const word = kind * words + Math.floor(place / 32);
+      masks[word] = (masks[word] ?? 0) | (1 << (place % 32));
+    }
+  }
+  const find = (code: number): number => {
+    let [low, high] = [0, starts.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((starts[middle] ?? 0) <= code) low = middle;
+      else high = middle - 1;
+    }
+    return low * words;
+  };
+  const ascii = Int32Array.from({ length: ASCII }, (_, code) => find(code));
+  return { words, masks, maskAt: (code) => ascii[code] ?? find(code) };
+}
+
+/** The place so many characters before the end. */
+function stepBack(text: string, count: number): number | undefined {
+  let at = text.length;
+  for (let left = count; left > 0; left -= 1) {
+    if (at === 0) return undefined;
+    at -= at > 1 && (text.codePointAt(at - 2) ?? 0) > 0xff_ff ? 2 : 1;
+  }
+  return at;
+}
+
+function codeOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}
+
+function widthOf(code: number): number {
+  return code > 0xff_ff ? 2 : 1;
 }

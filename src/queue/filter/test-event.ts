@@ -1,7 +1,6 @@
 import { compileFilter, compileOperand, sqliteDialect } from './compile-filter.ts';
 import type { Filter, Value } from './filter.ts';
-import { matchText } from './match-text.ts';
-import { readGlob, readLike } from './pattern.ts';
+import { matchText, readGlob, readLike } from './pattern.ts';
 
 // Tests one large event with a filter, one test of the filter after the other, with a pause wherever others may wait.
 // SQLite would do all of it in one go: 8 MiB take a second for a pattern of 200 characters.

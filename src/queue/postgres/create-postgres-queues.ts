@@ -1,11 +1,10 @@
 import type { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
-import { checkQueueName, noSuchQueue } from '../events/check-input.ts';
+import { checkQueueName, checkWork, noSuchQueue } from '../events/check-input.ts';
 import type { OwnedQueues, QueueSummary } from '../events/queue.ts';
 import { PostgresQueue } from './postgres-queue.ts';
 import { QueueRings } from './tables/queue-rings.ts';
 import { QUEUE_TABLES } from './tables/schema.ts';
-import { checkWork } from './work/check-work.ts';
 
 const IS_THERE = { name: 'queue-is-there', text: 'SELECT FROM quipu.queues WHERE queue = $1' };
 /** A queue that exists is only looked at, so that a database that takes no writes can be read. */

@@ -1,8 +1,7 @@
-import { checkSignal } from '../../base/check-value.ts';
-import { leavable } from '../../base/leavable.ts';
 import { Bell } from '../../base/bell.ts';
-import { only } from '../../base/check-value.ts';
+import { checkSignal, only } from '../../base/check-value.ts';
 import { QuipuError } from '../../base/errors.ts';
+import { leavable } from '../../base/leavable.ts';
 import type { Database } from '../../postgres/database.ts';
 import {
   checkBatch,
@@ -13,7 +12,7 @@ import {
   checkPage,
   checkSubscription,
 } from '../events/check-input.ts';
-import { LAG_MAX } from '../events/limits.ts';
+import { countLag, describeConsumers } from '../events/consumer-row.ts';
 import { PushIntake, WakeUp } from '../events/push-intake.ts';
 import type {
   DispatchReport,
@@ -26,7 +25,6 @@ import type {
   QueueFollowOptions,
   QueueInfo,
   Subscription,
-  ConsumerProgress,
 } from '../events/queue.ts';
 import {
   followEvents,
@@ -35,12 +33,10 @@ import {
   readMatches,
   startFor,
   findPending,
-  countMatches,
 } from '../events/scan.ts';
 import { compileFilter } from '../filter/compile-filter.ts';
-import type { Filter } from '../filter/filter.ts';
-import { parseFilter } from '../filter/parse-filter.ts';
-import { ConsumerTable, knownOf, type ConsumerRow } from './tables/consumer-table.ts';
+import { readFilter } from '../filter/parse-filter.ts';
+import { ConsumerTable, knownOf, type LeasableRow } from './tables/consumer-table.ts';
 import { EventTable } from './tables/event-table.ts';
 import { postgresDialect } from './tables/postgres-dialect.ts';
 import type { QueueRings } from './tables/queue-rings.ts';
@@ -102,7 +98,7 @@ export class PostgresQueue implements Queue {
       fence,
     );
     const after = startFor(acked, bookmark);
-    const events = await readMatches(this.#events, toFilter(filter), { after, ...page });
+    const events = await readMatches(this.#events, readFilter(filter), { after, ...page });
     if (events.length === 0 && newest - after >= BOOKMARK_WORTH) {
       const to = { from_id: acked, to_id: newest };
       await this.#consumers.setBookmark({ consumer_id, filter }, to);
@@ -113,7 +109,7 @@ export class PostgresQueue implements Queue {
   async peek(options: PeekOptions): Promise<QueueEvent[]> {
     this.#assertOpen();
     const page = checkPage(options);
-    const filter = toFilter(options.filter);
+    const filter = readFilter(options.filter);
     const after = checkLastEventId(options.lastEventId);
     return readMatches(this.#events, filter, { after, ...page });
   }
@@ -122,8 +118,8 @@ export class PostgresQueue implements Queue {
     this.#assertOpen();
     const subscription = checkSubscription(given);
     // This throws where the filter asks for a function that this database does not have.
-    if (subscription.filter !== null)
-      compileFilter(parseFilter(subscription.filter), postgresDialect);
+    const filter = readFilter(subscription.filter);
+    if (filter !== undefined) compileFilter(filter, postgresDialect);
     await this.#consumers.subscribe(subscription);
     this.#ringing.ask();
     return subscription;
@@ -137,7 +133,17 @@ export class PostgresQueue implements Queue {
   async info(): Promise<QueueInfo> {
     this.#assertOpen();
     const thread = `${this.#database.name}#${this.#name}`;
-    return readInfo(thread, this.#events, await this.#consumers.all());
+    const rows = await this.#consumers.all();
+    const newest = await this.#events.newestId();
+    const consumers = await describeConsumers(rows, async (row) => ({
+      lag:
+        row.handler_cmd === null
+          ? null
+          : await countLag(this.#events, readFilter(row.filter), knownOf(row)),
+      isRunning: row.leased,
+    }));
+    // Ids have no gaps, and nothing deletes events.
+    return { thread, event_count: newest, last_event_id: newest, ...consumers };
   }
 
   async dispatch(): Promise<DispatchReport> {
@@ -164,7 +170,7 @@ export class PostgresQueue implements Queue {
     options: QueueFollowOptions,
     signal: AbortSignal,
   ): AsyncGenerator<QueueEvent, void, undefined> {
-    const filter = toFilter(options.filter);
+    const filter = readFilter(options.filter);
     const bell = new Bell();
     const unlisten = this.#rings.listen((queue) => {
       if (queue === undefined || queue === this.#name) bell.ring();
@@ -195,10 +201,6 @@ export class PostgresQueue implements Queue {
   }
 }
 
-function toFilter(text: string | null | undefined): Filter | undefined {
-  return text === null || text === undefined ? undefined : parseFilter(text);
-}
-
 const FORGIVE = `UPDATE quipu.queue_consumers SET retry_at = NULL, waits_after = 0
   WHERE queue = $1 AND consumer_id = ANY($2)`;
 
@@ -209,14 +211,15 @@ async function giveTries(given: {
   readonly database: Database;
   readonly queue: string;
   readonly events: EventTable;
-  readonly rows: readonly ConsumerRow[];
+  readonly rows: readonly LeasableRow[];
 }): Promise<DispatchReport['skipped']> {
   const { database, queue, events, rows } = given;
   const found: { consumer: string; reason: string }[] = [];
   for (const row of rows) {
     if (row.handler_cmd === null) continue;
-    const filter = row.filter === null ? undefined : parseFilter(row.filter);
-    const { first } = await findPending(events, filter, knownOf(row), { reach: Infinity });
+    const { first } = await findPending(events, readFilter(row.filter), knownOf(row), {
+      reach: Infinity,
+    });
     if (first === undefined) continue;
     const reason = row.leased ? 'lock held' : 'left to the workers: quipu queue work';
     found.push({ consumer: row.consumer_id, reason });
@@ -224,38 +227,4 @@ async function giveTries(given: {
   if (found.length === 0) return found;
   await database.query(FORGIVE, [queue, found.map(({ consumer }) => consumer)]);
   return found;
-}
-
-/** Everything known about a queue. `thread`: the place of the queue. */
-async function readInfo(
-  thread: string,
-  events: EventTable,
-  rows: readonly ConsumerRow[],
-): Promise<QueueInfo> {
-  const newest = await events.newestId();
-  const progress: ConsumerProgress[] = [];
-  for (const row of rows) progress.push(toProgress(row, await lagOf(events, row)));
-  return {
-    thread,
-    // Ids have no gaps, and nothing deletes events.
-    event_count: newest,
-    last_event_id: newest,
-    subscriptions: rows.flatMap(({ consumer_id, handler_cmd, filter }) =>
-      handler_cmd === null ? [] : [{ consumer_id, handler_cmd, filter }],
-    ),
-    progress,
-  };
-}
-
-async function lagOf(events: EventTable, row: ConsumerRow): Promise<number | null> {
-  if (row.handler_cmd === null) return null;
-  const { acked, bookmark } = knownOf(row);
-  const filter = row.filter === null ? undefined : parseFilter(row.filter);
-  return countMatches(events, filter, { after: startFor(acked, bookmark), limit: LAG_MAX });
-}
-
-function toProgress(row: ConsumerRow, lag: number | null): ConsumerProgress {
-  const { consumer_id, last_acked_id, updated_at, failures, failed, leased, last_error } = row;
-  const state = failed ? 'failed' : leased ? 'running' : 'idle';
-  return { consumer_id, last_acked_id, updated_at, lag, state, failures, last_error };
 }

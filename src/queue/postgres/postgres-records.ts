@@ -3,20 +3,20 @@ import type { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { prepared } from '../../postgres/sql.ts';
 import { checkQueueName } from '../events/check-input.ts';
+import type { ConsumerRow } from '../events/consumer-row.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import { readMatches } from '../events/scan.ts';
 import {
   hasMoved,
   COPY_PAGE,
   type AdoptedEvents,
-  type ConsumerRecord,
   type QueueRecords,
   type QueueState,
 } from '../upkeep/queue-records.ts';
 import type { QueueProblem } from '../upkeep/verify-queues.ts';
-import type { ConsumerRow } from './tables/consumer-table.ts';
+import { readConsumer } from './tables/consumer-table.ts';
 import { columnsOf, EventTable } from './tables/event-table.ts';
-import { hasQueueTables, QUEUE_TABLES, fromStored, toStored } from './tables/schema.ts';
+import { hasQueueTables, QUEUE_TABLES, toStored } from './tables/schema.ts';
 
 const STATE = `SELECT last_id, (SELECT count(*) FROM quipu.queue_events WHERE queue = $1) AS count
   FROM quipu.queues WHERE queue = $1`;
@@ -68,8 +68,8 @@ export class PostgresRecords implements QueueRecords {
     return this.#database.read(async (sql) => {
       const [row] = await sql.query<{ last_id: number; count: number }>(STATE, [queue]);
       if (row === undefined) return undefined;
-      const consumers = await sql.query<CopiedRow>(CONSUMERS, [queue]);
-      return { lastId: row.last_id, count: row.count, consumers: consumers.map(toRecord) };
+      const consumers = await sql.query<ConsumerRow>(CONSUMERS, [queue]);
+      return { lastId: row.last_id, count: row.count, consumers: consumers.map(readConsumer) };
     });
   }
 
@@ -84,7 +84,7 @@ export class PostgresRecords implements QueueRecords {
       const message = `queue ${queue} lacks ${lastId - count} of its ${lastId} events, which somebody deleted, and a database keeps queues without gaps; push those that are left to a new queue and remove this one, or copy into a folder`;
       throw unsupported('copy', 'a queue with gaps', message);
     }
-    const odd = consumers.find(({ subscription }) => subscription?.filter?.includes('\0'));
+    const odd = consumers.find(({ filter }) => filter?.includes('\0'));
     if (odd === undefined) return;
     const message = `the filter of consumer ${odd.consumer_id} of queue ${queue} has a NUL character, which a database cannot keep; subscribe with another filter, or copy into a folder`;
     throw unsupported('copy', 'a filter with NUL', message);
@@ -127,32 +127,21 @@ export class PostgresRecords implements QueueRecords {
   }
 }
 
-/** The columns that are copied. */
-type CopiedRow = Omit<ConsumerRow, 'bookmark_from' | 'bookmark_to' | 'leased'>;
-
-function toRecord(row: CopiedRow): ConsumerRecord {
-  const { consumer_id, handler_cmd, filter, last_acked_id, updated_at, failures, failed } = row;
-  const last_error = fromStored(row.last_error ?? '');
-  return {
-    consumer_id,
-    subscription: handler_cmd === null ? null : { handler_cmd, filter },
-    progress: updated_at === null ? null : { last_acked_id, updated_at },
-    failure: failures === 0 && !failed ? null : { failures, failed, last_error },
-  };
-}
-
-function toRow(consumer: ConsumerRecord, lastId: number): unknown[] {
-  const { consumer_id, subscription, progress, failure } = consumer;
+function toRow(consumer: ConsumerRow, lastId: number): unknown[] {
+  const { consumer_id, handler_cmd, filter, last_acked_id, updated_at } = consumer;
+  const { failures, failed, last_error } = consumer;
+  const error = last_error === null ? null : toStored(last_error);
+  const waitsAfter = failed ? lastId : 0;
   return [
     consumer_id,
-    subscription?.handler_cmd ?? null,
-    subscription?.filter ?? null,
-    progress?.last_acked_id ?? 0,
-    progress?.updated_at ?? null,
-    failure?.failures ?? 0,
-    failure?.failed ?? false,
-    failure === null ? null : toStored(failure.last_error),
-    failure?.failed === true ? lastId : 0,
+    handler_cmd,
+    filter,
+    last_acked_id,
+    updated_at,
+    failures,
+    failed,
+    error,
+    waitsAfter,
   ];
 }
 

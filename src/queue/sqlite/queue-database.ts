@@ -1,23 +1,14 @@
 import { corrupt } from '../../base/errors.ts';
 import type { CheckedEvent } from '../events/check-input.ts';
+import type { ConsumerRow } from '../events/consumer-row.ts';
 import type { Subscription } from '../events/queue.ts';
 import type { Bookmark, Known } from '../events/scan.ts';
 import { compileFilter, sqliteDialect, type CompiledFilter } from '../filter/compile-filter.ts';
-import { parseFilter } from '../filter/parse-filter.ts';
+import { readFilter } from '../filter/parse-filter.ts';
 import { EventTable, type Inserted } from './event-table.ts';
 
-export interface FailureRow {
-  readonly consumer_id: string;
-  readonly failures: number;
-  readonly failed: 0 | 1;
-  readonly last_error: string;
-}
-
-export interface ProgressRow {
-  readonly consumer_id: string;
-  readonly last_acked_id: number;
-  readonly updated_at: string;
-}
+/** The reason why a handler is run again, or not. */
+type Failure = Pick<ConsumerRow, 'consumer_id' | 'failures' | 'failed' | 'last_error'>;
 
 export type LinedFile = 'events.jsonl' | 'thread.log';
 
@@ -76,10 +67,17 @@ export class QueueDatabase extends EventTable {
     });
   }
 
-  progress(): ProgressRow[] {
-    return this.prepare(
-      'SELECT * FROM consumer_progress ORDER BY consumer_id',
-    ).all() as ProgressRow[];
+  consumers(): ConsumerRow[] {
+    const rows = this.prepare(
+      `SELECT consumer_id, handler_cmd, filter, coalesce(last_acked_id, 0) AS last_acked_id,
+         consumer_progress.updated_at, coalesce(failures, 0) AS failures, failed, last_error
+       FROM (SELECT consumer_id FROM subscriptions UNION SELECT consumer_id FROM consumer_progress)
+       LEFT JOIN subscriptions USING (consumer_id)
+       LEFT JOIN consumer_progress USING (consumer_id)
+       LEFT JOIN consumer_failures USING (consumer_id)
+       ORDER BY consumer_id`,
+    ).all() as ConsumerRow[];
+    return rows.map(readFailed);
   }
 
   acked(consumer: string): number {
@@ -120,20 +118,18 @@ export class QueueDatabase extends EventTable {
     ).run(from_id, to_id, consumer_id, filter);
   }
 
-  failures(): FailureRow[] {
-    const sql = 'SELECT consumer_id, failures, failed, last_error FROM consumer_failures';
-    return this.prepare(sql).all() as FailureRow[];
+  failure(consumer: string): Failure | undefined {
+    const sql =
+      'SELECT consumer_id, failures, failed, last_error FROM consumer_failures WHERE consumer_id = ?';
+    const row = this.prepare(sql).get(consumer) as Failure | undefined;
+    return row && readFailed(row);
   }
 
-  failure(consumer: string): FailureRow | undefined {
-    return this.failures().find((row) => row.consumer_id === consumer);
-  }
-
-  setFailure({ consumer_id, failures, failed, last_error }: FailureRow, at: string): void {
+  setFailure({ consumer_id, failures, failed, last_error }: Failure, at: string): void {
     this.prepare(
       `INSERT OR REPLACE INTO consumer_failures
        (consumer_id, failures, failed, last_error, updated_at) VALUES (?, ?, ?, ?, ?)`,
-    ).run(consumer_id, failures, failed, last_error, at);
+    ).run(consumer_id, failures, failed ? 1 : 0, last_error, at);
   }
 
   clearFailure(consumer: string): void {
@@ -154,11 +150,18 @@ export class QueueDatabase extends EventTable {
   }
 }
 
+/** SQLite has no truth values. */
+function readFailed<T extends { readonly failed: unknown }>(row: T): T & { failed: boolean } {
+  return { ...row, failed: row.failed === 1 };
+}
+
 /**
- * Compiles a stored filter for SQLite. An empty filter, NULL in the table, matches every event. Throws CORRUPT for a
- * filter that cannot be read.
+ * Compiles a stored filter for SQLite. Throws CORRUPT for a filter that cannot be read.
  */
-export function compileStored({ consumer_id, filter }: Subscription): CompiledFilter | undefined {
+export function compileStored({
+  consumer_id,
+  filter,
+}: Pick<Subscription, 'consumer_id' | 'filter'>): CompiledFilter | undefined {
   try {
     return compileText(filter);
   } catch (error) {
@@ -171,7 +174,7 @@ export function compileStored({ consumer_id, filter }: Subscription): CompiledFi
 }
 
 /** Throws INVALID for a text that is not a filter. */
-export function compileText(filter: string | null | undefined): CompiledFilter | undefined {
-  if (filter === null || filter === undefined) return undefined;
-  return compileFilter(parseFilter(filter), sqliteDialect);
+export function compileText(text: string | null | undefined): CompiledFilter | undefined {
+  const filter = readFilter(text);
+  return filter && compileFilter(filter, sqliteDialect);
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { ConsumerRow } from '../events/consumer-row.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import { toQueueError } from '../folder/queue-error.ts';
 import { isQueueFolder, listQueueFolders, queueFolder } from '../folder/queue-folder.ts';
@@ -8,7 +9,6 @@ import {
   hasMoved,
   COPY_PAGE,
   type AdoptedEvents,
-  type ConsumerRecord,
   type QueueRecords,
   type QueueState,
 } from './queue-records.ts';
@@ -33,7 +33,7 @@ export class FolderRecords implements QueueRecords {
       database.exclusively(() => ({
         lastId: database.newestId(),
         count: database.countEvents(),
-        consumers: readConsumers(database),
+        consumers: database.consumers(),
       })),
     );
   }
@@ -63,8 +63,8 @@ export class FolderRecords implements QueueRecords {
       database.exclusively(() => {
         if (database.newestId() !== lastId) throw hasMoved(queue);
         for (const consumer of consumers) {
-          const acked = consumer.progress?.last_acked_id ?? 0;
-          if (database.acked(consumer.consumer_id) > acked) throw hasMoved(queue);
+          const { consumer_id, last_acked_id } = consumer;
+          if (database.acked(consumer_id) > last_acked_id) throw hasMoved(queue);
           takeConsumer(database, consumer);
         }
       });
@@ -94,38 +94,11 @@ export class FolderRecords implements QueueRecords {
   }
 }
 
-function readConsumers(database: QueueDatabase): ConsumerRecord[] {
-  const subscriptions = new Map(database.subscriptions().map((row) => [row.consumer_id, row]));
-  const progress = new Map(database.progress().map((row) => [row.consumer_id, row]));
-  const failures = new Map(database.failures().map((row) => [row.consumer_id, row]));
-  const names = [...new Set([...subscriptions.keys(), ...progress.keys()])].toSorted();
-  return names.map((consumer_id) => {
-    const subscribed = subscriptions.get(consumer_id);
-    const acked = progress.get(consumer_id);
-    const failed = failures.get(consumer_id);
-    return {
-      consumer_id,
-      subscription: subscribed
-        ? { handler_cmd: subscribed.handler_cmd, filter: subscribed.filter }
-        : null,
-      progress: acked ? { last_acked_id: acked.last_acked_id, updated_at: acked.updated_at } : null,
-      failure: failed
-        ? { failures: failed.failures, failed: failed.failed === 1, last_error: failed.last_error }
-        : null,
-    };
-  });
-}
-
-function takeConsumer(database: QueueDatabase, consumer: ConsumerRecord): void {
-  const { consumer_id, subscription, progress, failure } = consumer;
+function takeConsumer(database: QueueDatabase, consumer: ConsumerRow): void {
+  const { consumer_id, handler_cmd, filter, last_acked_id, updated_at } = consumer;
   // This also removes the bookmark of its filter and the failures of its handler.
   database.removeSubscription(consumer_id);
-  if (subscription !== null) database.addSubscription({ consumer_id, ...subscription });
-  if (progress !== null) {
-    database.acknowledge(consumer_id, progress.last_acked_id, progress.updated_at);
-  }
-  if (failure === null) return;
-  const { failures, failed, last_error } = failure;
-  const row = { consumer_id, failures, failed: failed ? 1 : 0, last_error } as const;
-  database.setFailure(row, new Date().toISOString());
+  if (handler_cmd !== null) database.addSubscription({ consumer_id, handler_cmd, filter });
+  if (updated_at !== null) database.acknowledge(consumer_id, last_acked_id, updated_at);
+  if (consumer.last_error !== null) database.setFailure(consumer, new Date().toISOString());
 }

@@ -1,5 +1,6 @@
 import { invalid, type QuipuError } from '../../base/errors.ts';
-import type { QueueEvent, Subscription } from '../events/queue.ts';
+import type { ConsumerRow } from '../events/consumer-row.ts';
+import type { QueueEvent } from '../events/queue.ts';
 import type { QueueProblem } from './verify-queues.ts';
 
 // The queues of a store as a copy sees them, in any kind of storage. This interface reads a queue, and makes a queue
@@ -10,28 +11,13 @@ import type { QueueProblem } from './verify-queues.ts';
 // there: until then the copy has none, and nobody's handler is woken. The holders of leases and locks are no part of a
 // queue and are not copied.
 
-/** Everything known of a consumer, apart from what only saves reading. */
-export interface ConsumerRecord {
-  readonly consumer_id: string;
-  /** Null: the consumer is not subscribed, and has progress. */
-  readonly subscription: Omit<Subscription, 'consumer_id'> | null;
-  /** Null: the consumer has not popped yet. */
-  readonly progress: { readonly last_acked_id: number; readonly updated_at: string } | null;
-  /** Null: the handler did not fail the last time. */
-  readonly failure: {
-    readonly failures: number;
-    readonly failed: boolean;
-    readonly last_error: string;
-  } | null;
-}
-
 /** A queue at one moment, without its events. */
 export interface QueueState {
   /** The last id that was given to an event. */
   readonly lastId: number;
   readonly count: number;
   /** Sorted by name. */
-  readonly consumers: readonly ConsumerRecord[];
+  readonly consumers: readonly ConsumerRow[];
 }
 
 /** Events that follow the last one of a queue. */

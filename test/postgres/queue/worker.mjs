@@ -2,7 +2,7 @@
 //   worker.mjs <address> <lease in ms> guarded|unguarded
 import { Database } from '../../../dist/postgres/database.js';
 import { QueueRings } from '../../../dist/queue/postgres/tables/queue-rings.js';
-import { checkWork } from '../../../dist/queue/postgres/work/check-work.js';
+import { checkWork } from '../../../dist/queue/events/check-input.js';
 import { LeaseTable } from '../../../dist/queue/postgres/work/lease-table.js';
 import { Worker } from '../../../dist/queue/postgres/work/worker.js';
 

@@ -1,8 +1,8 @@
 import { type QuipuError, locked } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
-import { prepared } from '../../../postgres/sql.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared, type Statement } from '../../../postgres/sql.ts';
 import { isSubscribed, noSubscription, noSuchQueue } from '../../events/check-input.ts';
+import type { ConsumerRow } from '../../events/consumer-row.ts';
 import type { Subscription } from '../../events/queue.ts';
 import type { Bookmark, Known } from '../../events/scan.ts';
 import { SQL_LEASED, SQL_NOW, fromStored } from './schema.ts';
@@ -54,18 +54,7 @@ const ALL = prepared('queue-consumers')`
 /** For tests that look at the query plans. */
 export const CONSUMER_STATEMENTS: readonly Statement[] = [ACKNOWLEDGE, LOOK, SET_BOOKMARK, ALL];
 
-export interface ConsumerRow {
-  readonly consumer_id: string;
-  /** Null: the consumer is not subscribed, and has progress. */
-  readonly handler_cmd: string | null;
-  readonly filter: string | null;
-  readonly last_acked_id: number;
-  readonly updated_at: string | null;
-  readonly bookmark_from: number;
-  readonly bookmark_to: number;
-  readonly failures: number;
-  readonly failed: boolean;
-  readonly last_error: string | null;
+export interface LeasableRow extends ConsumerRow, Bookmarked {
   readonly leased: boolean;
 }
 
@@ -140,13 +129,14 @@ export class ConsumerTable {
     await this.#database.query(SET_BOOKMARK, [this.#queue, consumer_id, filter, from_id, to_id]);
   }
 
-  async all(): Promise<ConsumerRow[]> {
-    const rows = await this.#database.query<ConsumerRow>(ALL, [this.#queue]);
-    return rows.map((row) => ({
-      ...row,
-      last_error: row.last_error === null ? null : fromStored(row.last_error),
-    }));
+  async all(): Promise<LeasableRow[]> {
+    const rows = await this.#database.query<LeasableRow>(ALL, [this.#queue]);
+    return rows.map(readConsumer);
   }
+}
+
+export function readConsumer<R extends ConsumerRow>(row: R): R {
+  return { ...row, last_error: row.last_error === null ? null : fromStored(row.last_error) };
 }
 
 interface Bookmarked {

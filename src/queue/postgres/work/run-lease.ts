@@ -11,7 +11,7 @@ import {
 } from '../../dispatch/run-handler.ts';
 import type { WorkNote } from '../../events/queue.ts';
 import { findPending } from '../../events/scan.ts';
-import { parseFilter } from '../../filter/parse-filter.ts';
+import { readFilter } from '../../filter/parse-filter.ts';
 import { knownOf } from '../tables/consumer-table.ts';
 import { EventTable } from '../tables/event-table.ts';
 import type { Lease, LeasedRow, LeaseTable } from './lease-table.ts';
@@ -119,7 +119,7 @@ async function hasMore(
   { before, after }: Round,
 ): Promise<boolean> {
   const events = new EventTable(database, queue);
-  const filter = after.filter === null ? undefined : parseFilter(after.filter);
+  const filter = readFilter(after.filter);
   const { first } = await findPending(events, filter, knownOf(after), { reach: Infinity });
   if (first === undefined || after.last_acked_id !== before.last_acked_id) {
     return first !== undefined;

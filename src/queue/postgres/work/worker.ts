@@ -6,12 +6,12 @@ import { Bell } from '../../../base/bell.ts';
 import { isQuipuError, type ErrorCode } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { RETRY_POLICY, type RetryPolicy } from '../../dispatch/run-handler.ts';
+import type { CheckedWork } from '../../events/check-input.ts';
 import { findPending } from '../../events/scan.ts';
-import { parseFilter } from '../../filter/parse-filter.ts';
+import { readFilter } from '../../filter/parse-filter.ts';
 import { ConsumerTable, knownOf } from '../tables/consumer-table.ts';
 import { EventTable } from '../tables/event-table.ts';
 import type { QueueRings } from '../tables/queue-rings.ts';
-import type { CheckedWork } from './check-work.ts';
 import type { DueRow, LeaseTable } from './lease-table.ts';
 import { runLease } from './run-lease.ts';
 
@@ -122,7 +122,7 @@ export class Worker {
   async #tryOne(row: DueRow): Promise<boolean> {
     const { database, leases } = this.#setup;
     const events = new EventTable(database, row.queue);
-    const filter = row.filter === null ? undefined : parseFilter(row.filter);
+    const filter = readFilter(row.filter);
     const found = await findPending(events, filter, knownOf(row), { reach: REACH });
     if (found.bookmark !== undefined) {
       await new ConsumerTable(database, row.queue).setBookmark(row, found.bookmark);
