@@ -3,8 +3,7 @@ import { commonOptions, toCommandIo } from './kit/command.ts';
 import type { CommandIo, CommonOptions, QuipuShell } from './kit/command.ts';
 import { reportError } from './kit/report-error.ts';
 import { runProgram } from './kit/run-program.ts';
-import { alone, toCommands } from './kit/verb.ts';
-import type { Noun, Program } from './kit/verb.ts';
+import { alone, toCommands, type Noun, type Program } from './kit/verb.ts';
 
 export const NOUNS: readonly Noun<CommandIo>[] = [
   {

@@ -1,5 +1,4 @@
-import { NO_TURN, toTurnId } from '../base/brand.ts';
-import type { TurnId, TurnIdLike } from '../base/brand.ts';
+import { NO_TURN, toTurnId, type TurnId, type TurnIdLike } from '../base/brand.ts';
 import { checkBoolean, checkNames } from '../base/check-value.ts';
 import { invalid } from '../base/errors.ts';
 import { checkBounded, checkLine, kindOf, shown } from '../base/text.ts';

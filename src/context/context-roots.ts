@@ -1,5 +1,4 @@
-import { NO_TURN } from '../base/brand.ts';
-import type { ContextId, TurnId } from '../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../base/brand.ts';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
 import { eachDoc } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';

@@ -1,7 +1,6 @@
 import { NO_TURN } from '../base/brand.ts';
 import { given } from '../base/given.ts';
-import { jsonable } from '../base/jsonable.ts';
-import type { ShownFields } from '../base/jsonable.ts';
+import { jsonable, type ShownFields } from '../base/jsonable.ts';
 import type { ContextMeta, ContextRow, HeadRow } from '../engine/rows.ts';
 import { ContextFlag } from '../format/head-record.ts';
 

@@ -1,6 +1,5 @@
-import type { ShownFields } from '../base/jsonable.ts';
+import type { ShownFields, Jsonable } from '../base/jsonable.ts';
 import type { ContextIdLike, Hash, TurnId, TurnIdLike } from '../base/brand.ts';
-import type { Jsonable } from '../base/jsonable.ts';
 import type { HeadRow } from '../engine/rows.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
 import type { MetaConditions } from './meta-condition.ts';

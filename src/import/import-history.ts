@@ -1,7 +1,6 @@
 import { invalid } from '../base/errors.ts';
 import type { Store } from '../store/store.ts';
-import { newReport } from './keep/import-report.ts';
-import type { ImportReport } from './keep/import-report.ts';
+import { newReport, type ImportReport } from './keep/import-report.ts';
 import { Importer } from './importer.ts';
 import { Ledger } from './keep/ledger.ts';
 import type { Source, SourceFile } from './source/source.ts';

@@ -1,14 +1,11 @@
-import { CommanderError } from 'commander';
-import type { Command } from 'commander';
-import { alone, toCommands } from '../cli/kit/verb.ts';
-import type { Program } from '../cli/kit/verb.ts';
+import { CommanderError, type Command } from 'commander';
+import { alone, toCommands, type Program } from '../cli/kit/verb.ts';
 import { Refused, commonOptions, toCommandIo } from './nouns/command.ts';
 import type { CommandIo, CommonOptions, NotifierShell } from './nouns/command.ts';
 import { daemonVerbs } from './nouns/daemon.ts';
 import { taskVerbs } from './nouns/task.ts';
 import { timerVerbs } from './nouns/timer.ts';
-import { reportTold, runProgram, usageError } from '../cli/kit/run-program.ts';
-import type { Told } from '../cli/kit/run-program.ts';
+import { reportTold, runProgram, usageError, type Told } from '../cli/kit/run-program.ts';
 import { isQuipuError } from '../base/errors.ts';
 import { EXIT_CODE } from '../cli/kit/report-error.ts';
 import { outputHint } from '../cli/kit/process.ts';

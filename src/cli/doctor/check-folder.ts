@@ -6,8 +6,7 @@ import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import { readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { hasExpired } from '../../server/access/token.ts';
 import { toSize, toTime } from '../kit/text.ts';
-import type { Finding } from './finding.ts';
-import { fail, ok, warn } from './finding.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
 import type { Machine } from '../kit/process.ts';
 
 // Checks of a store from outside, without opening it, also while another process has it.

@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isQuipuError, messageOf } from '../../base/errors.ts';
-import type { Finding } from './finding.ts';
-import { fail, ok, warn } from './finding.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
 import type { Machine } from '../kit/process.ts';
 import { toSize } from '../kit/text.ts';
 

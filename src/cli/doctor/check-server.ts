@@ -1,7 +1,6 @@
 import { createConnection } from 'node:net';
 import { existsSync } from 'node:fs';
-import type { Finding } from './finding.ts';
-import { fail, ok, warn } from './finding.ts';
+import { fail, ok, warn, type Finding } from './finding.ts';
 import { isQuipuError, messageOf } from '../../base/errors.ts';
 import { readOwnerNote } from '../../engine/files/disk/owner-note.ts';
 import { placeOf } from '../../server/local/socket-place.ts';

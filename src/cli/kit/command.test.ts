@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { locateStore } from './command.ts';
-import type { StorePlaces } from './command.ts';
+import { locateStore, type StorePlaces } from './command.ts';
 
 function locate(changes: Partial<StorePlaces> & { there?: string[] }): string {
   const { there = [], ...rest } = changes;

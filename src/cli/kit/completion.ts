@@ -1,6 +1,5 @@
 import { Argument, Option } from 'commander';
-import { argument, listVerbs } from './verb.ts';
-import type { Program, Verb } from './verb.ts';
+import { argument, listVerbs, type Program, type Verb } from './verb.ts';
 
 // Completion in three shells. Each script is made from the verbs and stands alone: pressing the key starts no process.
 // The words so far lead along a path such as `/context/append`. Values of options are no part of it.

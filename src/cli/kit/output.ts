@@ -4,8 +4,7 @@ import { link, open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { exists, isQuipuError, type QuipuError } from '../../base/errors.ts';
 import { toFileError } from './input.ts';
-import { option } from './verb.ts';
-import type { OptionOf } from './verb.ts';
+import { option, type OptionOf } from './verb.ts';
 import type { QuipuShell } from './command.ts';
 
 export interface Output extends AsyncDisposable {

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { ContextId, TurnId } from '../../base/brand.ts';
-import { toContextId, toTurnId } from '../../base/brand.ts';
+import { toContextId, toTurnId, type ContextId, type TurnId } from '../../base/brand.ts';
 import type { EventType } from '../../queue/events/queue.ts';
 
 // Parsers of arguments and option values. Each takes the whole text or nothing: `12abc` is not a number. The store

@@ -1,8 +1,7 @@
 import { CommanderError } from 'commander';
-import { QuipuError, isQuipuError, messageOf } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, messageOf, type ErrorCode } from '../../base/errors.ts';
 import { escapeLines } from './text.ts';
 import type { QuipuShell } from './command.ts';
-import type { ErrorCode } from '../../base/errors.ts';
 import { outputHint } from './process.ts';
 
 /** Reports an error on standard error, for people or as one JSON object, and returns the exit code. */

@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import { CommanderError } from 'commander';
+import { CommanderError, type Command } from 'commander';
 import { suggest } from './suggest.ts';
 import { escapeControls } from './text.ts';
 

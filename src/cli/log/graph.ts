@@ -1,5 +1,4 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { TurnId } from '../../base/brand.ts';
+import { NO_TURN, type TurnId } from '../../base/brand.ts';
 
 // The graph beside a log, drawn while turns come, newest first. A lane is a column that waits for a turn. A turn stands
 // in the leftmost lane that waits for it, and all other lanes that wait for it end there: their branches were forked

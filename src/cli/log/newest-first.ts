@@ -1,5 +1,4 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { Contexts, ReadOptions } from '../../context/contexts.ts';
 import type { Turn } from '../../context/turn.ts';

@@ -10,8 +10,7 @@ import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
 import { parseCount } from '../kit/parse.ts';
 import { toFacts, toSize } from '../kit/text.ts';
 import { findBlob } from './short-hash.ts';
-import { argument, option, preset, required } from '../kit/verb.ts';
-import type { ArgumentOf } from '../kit/verb.ts';
+import { argument, option, preset, required, type ArgumentOf } from '../kit/verb.ts';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 

@@ -1,5 +1,4 @@
-import { quipuVerb, toHash } from '../kit/command.ts';
-import type { QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, toHash, type QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { parseCount } from '../kit/parse.ts';
 import { findBundle } from './short-hash.ts';

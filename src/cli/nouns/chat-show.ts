@@ -1,7 +1,6 @@
 import { given } from '../../base/given.ts';
 import type { Chat, ClarificationBatch } from '../../chat/handle/chats.ts';
-import { quipuVerb } from '../kit/command.ts';
-import type { QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, type QuipuVerb } from '../kit/command.ts';
 import { parseCount } from '../kit/parse.ts';
 import { escapeControls } from '../kit/text.ts';
 import { argument, option, preset } from '../kit/verb.ts';

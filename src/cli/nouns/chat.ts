@@ -3,13 +3,11 @@ import { decodeUtf8 } from '../../base/text.ts';
 import type { ChatInfo } from '../../chat/handle/chats.ts';
 import { searchVerb, showVerb } from './chat-show.ts';
 import { openChat } from './message.ts';
-import { quipuVerb, toId, upTo } from '../kit/command.ts';
-import type { QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, toId, upTo, type QuipuVerb } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
-import { tableOf } from '../kit/screen.ts';
-import type { Column } from '../kit/screen.ts';
+import { tableOf, type Column } from '../kit/screen.ts';
 import { toPlainLine, toSize } from '../kit/text.ts';
 import { argument, oneOf, option, preset } from '../kit/verb.ts';
 

@@ -17,16 +17,13 @@ import {
   toName,
 } from './turn-options.ts';
 import type { DetailsOptions } from './turn-options.ts';
-import { quipuVerb, toId, upTo } from '../kit/command.ts';
-import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, toId, upTo, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { mustGetContext, mustGetTurn, openContext, toTurnLine } from './turn-output.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
 import { collect, parseCount, parseTime, parseTurnId, parseTurnIdOrNone } from '../kit/parse.ts';
-import { tableOf } from '../kit/screen.ts';
-import type { Column } from '../kit/screen.ts';
+import { tableOf, type Column } from '../kit/screen.ts';
 import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
-import { argument, oneOf, option, preset } from '../kit/verb.ts';
-import type { OptionsIn } from '../kit/verb.ts';
+import { argument, oneOf, option, preset, type OptionsIn } from '../kit/verb.ts';
 
 const create = quipuVerb({
   name: 'create',

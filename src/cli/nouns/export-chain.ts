@@ -4,8 +4,7 @@ import { PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import { encodePayload } from '../../context/payloads/codecs.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
-import { startProgress } from '../kit/command.ts';
-import type { QuipuShell } from '../kit/command.ts';
+import { startProgress, type QuipuShell } from '../kit/command.ts';
 import { openOutput, type OutGiven } from '../kit/output.ts';
 import { toReadOptions } from './turn-options.ts';
 

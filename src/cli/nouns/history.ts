@@ -1,5 +1,4 @@
-import { quipuVerb } from '../kit/command.ts';
-import type { QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, type QuipuVerb } from '../kit/command.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
 import { parseContext, parseCount, parseSince } from '../kit/parse.ts';
 import { argument, oneOf, option, preset } from '../kit/verb.ts';

@@ -1,6 +1,5 @@
 import { given } from '../../base/given.ts';
-import { quipuVerb, toHash, toSeq } from '../kit/command.ts';
-import type { QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, toHash, toSeq, type QuipuVerb } from '../kit/command.ts';
 import { stillUsed } from './erasure.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
 import { PAYLOAD_OPTIONS, readPayload } from './turn-options.ts';

@@ -1,5 +1,4 @@
-import { NO_TURN, toTurnId } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import { NO_TURN, toTurnId, type ContextId, type TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { hashBytes, hashText } from '../../base/hash.ts';
 import { encodingOf } from '../../context/payloads/codecs.ts';
@@ -8,8 +7,7 @@ import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandIo } from '../kit/command.ts';
 import { readInput, readLines } from '../kit/input.ts';
-import { LINE_BYTES_MAX, parseFields, toTurn } from './read-batch.ts';
-import type { TurnFields } from './read-batch.ts';
+import { LINE_BYTES_MAX, parseFields, toTurn, type TurnFields } from './read-batch.ts';
 
 // Invariants:
 // - A line has a key: the hash of the line and of all lines before it in its chain. The context that a turn was written

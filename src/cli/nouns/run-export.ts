@@ -1,10 +1,8 @@
-import { exportHistory } from '../../import/out/export-history.ts';
-import type { ExportFormat } from '../../import/out/export-history.ts';
+import { exportHistory, type ExportFormat } from '../../import/out/export-history.ts';
 import { SOURCES } from '../../import/sources/all-sources.ts';
 import type { CommandIo } from '../kit/command.ts';
 import { findContextId } from './turn-output.ts';
-import { openOutput } from '../kit/output.ts';
-import type { OutGiven } from '../kit/output.ts';
+import { openOutput, type OutGiven } from '../kit/output.ts';
 import type { GivenContext } from '../kit/parse.ts';
 
 export interface ExportGiven extends OutGiven {

@@ -2,16 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { invalid, isQuipuError, notFound } from '../../base/errors.ts';
-import { findHistories, lookAt } from '../../import/find-histories.ts';
-import type { FoundHistory } from '../../import/find-histories.ts';
+import { findHistories, lookAt, type FoundHistory } from '../../import/find-histories.ts';
 import { followHistory } from '../../import/follow-history.ts';
 import { importHistory } from '../../import/import-history.ts';
 import type { ImportReport } from '../../import/keep/import-report.ts';
 import { SOURCES } from '../../import/sources/all-sources.ts';
 import type { Machine, Source } from '../../import/source/source.ts';
 import type { Store } from '../../store/store.ts';
-import { withProgress } from '../kit/command.ts';
-import type { CommandIo, QuipuShell } from '../kit/command.ts';
+import { withProgress, type CommandIo, type QuipuShell } from '../kit/command.ts';
 import { Interrupted } from '../kit/report-error.ts';
 import { toFacts, toSize, toTable, toTime } from '../kit/text.ts';
 

@@ -1,6 +1,5 @@
 import { given } from '../../base/given.ts';
-import { NO_TURN } from '../../base/brand.ts';
-import type { TurnId } from '../../base/brand.ts';
+import { NO_TURN, type TurnId } from '../../base/brand.ts';
 import { invalid, orNothing } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { Turn } from '../../context/turn.ts';

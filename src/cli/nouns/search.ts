@@ -12,8 +12,7 @@ import { quoteForShell } from '../../queue/notifier.ts';
 import { type CommandIo, type QuipuVerb, quipuVerb, withProgress } from '../kit/command.ts';
 import { parseCount, parseDuration } from '../kit/parse.ts';
 import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
-import { argument, option } from '../kit/verb.ts';
-import type { OptionsIn } from '../kit/verb.ts';
+import { argument, option, type OptionsIn } from '../kit/verb.ts';
 
 /** The first search of a store builds its index, which takes a minute for a gigabyte of text. */
 const INDEX_WAIT_MS = 600_000;

@@ -1,12 +1,10 @@
-import { CliRig } from '../../../test/cli/rig.ts';
-import type { Ran } from '../../../test/cli/rig.ts';
+import { CliRig, type Ran } from '../../../test/cli/rig.ts';
 import { projectPath } from '../../../test/support/project.ts';
 import { openStore } from '../../open-store.ts';
 import { PATIENCE } from '../../testing/patience.ts';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 

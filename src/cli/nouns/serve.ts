@@ -9,12 +9,10 @@ import type { McpAnswer } from '../../server/http/routes/mcp.ts';
 import type { ServerOptions } from '../../server/server-options.ts';
 import type { RunningServer } from '../../server/start-server.ts';
 import { tokenFileOf } from '../../server/access/token-file.ts';
-import { quipuVerb } from '../kit/command.ts';
-import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseDuration, parseSize } from '../kit/parse.ts';
 import { TOKEN_FILE_OPTION } from './token.ts';
-import { oneOf, option, preset } from '../kit/verb.ts';
-import type { OptionsIn } from '../kit/verb.ts';
+import { oneOf, option, preset, type OptionsIn } from '../kit/verb.ts';
 import { readVersion } from '../kit/process.ts';
 
 const LIMITS = [

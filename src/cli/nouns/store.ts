@@ -17,8 +17,7 @@ import {
   checkOpenFiles,
 } from '../doctor/check-machine.ts';
 import { checkHealth, checkOpen, checkSocket } from '../doctor/check-server.ts';
-import { fail, ok, toFindingsTable, warn } from '../doctor/finding.ts';
-import type { Finding } from '../doctor/finding.ts';
+import { fail, ok, toFindingsTable, warn, type Finding } from '../doctor/finding.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
 import { toFacts, toSize } from '../kit/text.ts';
 import { argument, option } from '../kit/verb.ts';

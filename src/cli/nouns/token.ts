@@ -6,13 +6,11 @@ import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access
 import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
 import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
 import type { TokenRecord } from '../../server/access/token.ts';
-import type { CommandIo, QuipuVerb } from '../kit/command.ts';
+import { isAddress, quipuVerb, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';
 import { tableOf } from '../kit/screen.ts';
 import { toFacts, toTime } from '../kit/text.ts';
-import { argument, oneOf, option } from '../kit/verb.ts';
-import type { OptionOf } from '../kit/verb.ts';
-import { isAddress, quipuVerb } from '../kit/command.ts';
+import { argument, oneOf, option, type OptionOf } from '../kit/verb.ts';
 
 export interface TokenFileOption {
   readonly tokenFile?: string;

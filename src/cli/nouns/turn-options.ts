@@ -10,11 +10,9 @@ import {
   parseTurnIdOrNone,
 } from '../kit/parse.ts';
 import type { GivenContext } from '../kit/parse.ts';
-import { argument, oneOf, option } from '../kit/verb.ts';
-import type { ArgumentOf, OptionOf } from '../kit/verb.ts';
+import { argument, oneOf, option, type ArgumentOf, type OptionOf } from '../kit/verb.ts';
 import { invalid } from '../../base/errors.ts';
-import { Encoding } from '../../format/turn-record.ts';
-import type { EncodingName } from '../../format/turn-record.ts';
+import { Encoding, type EncodingName } from '../../format/turn-record.ts';
 import { PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { CommandIo } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';

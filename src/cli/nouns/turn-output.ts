@@ -1,8 +1,7 @@
 import { notFound } from '../../base/errors.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { CommandIo } from '../kit/command.ts';
-import { tableOf } from '../kit/screen.ts';
-import type { ShowRows } from '../kit/screen.ts';
+import { tableOf, type ShowRows } from '../kit/screen.ts';
 import { toPlainLine, toSize, toTime } from '../kit/text.ts';
 import type { Contexts, ReadOptions, TurnPage } from '../../context/contexts.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';

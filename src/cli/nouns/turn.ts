@@ -14,8 +14,7 @@ import {
   toAppendOptions,
   toReadOptions,
 } from './turn-options.ts';
-import { quipuVerb, toId } from '../kit/command.ts';
-import type { QuipuVerb } from '../kit/command.ts';
+import { quipuVerb, toId, type QuipuVerb } from '../kit/command.ts';
 import { Interrupted, untilAborted } from '../kit/report-error.ts';
 import { mustGetTurn, openContext, printPage, showTurns, toPreview } from './turn-output.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';

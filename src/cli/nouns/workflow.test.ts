@@ -1,5 +1,4 @@
-import { CliRig } from '../../../test/cli/rig.ts';
-import type { Ran } from '../../../test/cli/rig.ts';
+import { CliRig, type Ran } from '../../../test/cli/rig.ts';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -11,8 +11,7 @@ import { tableOf } from '../kit/screen.ts';
 import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
 import { findBlob, findBundle, findStep } from './short-hash.ts';
 import { isThread, readGivenText, showThreads, toStepLine } from './workflow-output.ts';
-import { argument, option, preset, required } from '../kit/verb.ts';
-import type { OptionsIn } from '../kit/verb.ts';
+import { argument, option, preset, required, type OptionsIn } from '../kit/verb.ts';
 
 const PROMPT_CHARS = 1000;
 

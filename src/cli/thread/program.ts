@@ -1,13 +1,9 @@
-import { CommanderError } from 'commander';
-import type { Command } from 'commander';
-import { alone, toCommands } from '../kit/verb.ts';
-import type { Program } from '../kit/verb.ts';
+import { CommanderError, type Command } from 'commander';
+import { alone, toCommands, type Program } from '../kit/verb.ts';
 import type { ThreadShell } from './thread-queue.ts';
 import { threadVerbs } from './verbs.ts';
-import { reportTold, runProgram, usageError } from '../kit/run-program.ts';
-import type { Told } from '../kit/run-program.ts';
-import { isQuipuError } from '../../base/errors.ts';
-import type { ErrorCode, QuipuError } from '../../base/errors.ts';
+import { reportTold, runProgram, usageError, type Told } from '../kit/run-program.ts';
+import { isQuipuError, type ErrorCode, type QuipuError } from '../../base/errors.ts';
 import { quoteForShell } from '../../queue/notifier.ts';
 import { outputHint } from '../kit/process.ts';
 

@@ -1,7 +1,7 @@
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, ContextIdLike, TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
-import { checkAfter, checkCount, checkRead } from '../check-input.ts';
+import { checkAfter, checkCount, checkRead, type CheckedRead } from '../check-input.ts';
 import { checkSignal } from '../../base/check-value.ts';
 import { leavable } from '../../base/leavable.ts';
 import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
@@ -11,7 +11,6 @@ import type { Turn } from '../turn.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { Bell } from '../../base/bell.ts';
-import type { CheckedRead } from '../check-input.ts';
 import { HeadTrail, LOOK } from './head-trail.ts';
 import { mustGetSealed, noContext, readTurn } from '../turns/read-turns.ts';
 import { PAGE_TURNS, walkChain } from '../turns/walk-chain.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toContextId } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import { toContextId, type ContextId, type TurnId } from '../../base/brand.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { HeadRow, TurnRow } from '../../engine/rows.ts';
 import { HeadTrail, LOOK } from './head-trail.ts';

@@ -1,5 +1,4 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { HeadRow } from '../../engine/rows.ts';
 

@@ -1,6 +1,5 @@
-import { toHash, toTurnId } from '../../base/brand.ts';
+import { toHash, toTurnId, type TurnId } from '../../base/brand.ts';
 import { only } from '../../base/check-value.ts';
-import type { TurnId } from '../../base/brand.ts';
 import { jsonable } from '../../base/jsonable.ts';
 import { checkBounded } from '../../base/text.ts';
 import { checkExpectedSeq } from '../check-input.ts';

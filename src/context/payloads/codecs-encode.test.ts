@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isQuipuError } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
-import { Encoding } from '../../format/turn-record.ts';
-import type { EncodingName } from '../../format/turn-record.ts';
+import { Encoding, type EncodingName } from '../../format/turn-record.ts';
 import { decodePayload, encodePayload } from './codecs.ts';
 
 const RULES = { maxPayloadBytes: 1000 };

@@ -4,8 +4,7 @@ import { canonicalJson } from '../../base/canonical-json.ts';
 import { QuipuError, invalid, tooLarge, messageOf } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf, shown } from '../../base/text.ts';
-import { Encoding } from '../../format/turn-record.ts';
-import type { EncodingName } from '../../format/turn-record.ts';
+import { Encoding, type EncodingName } from '../../format/turn-record.ts';
 import { decodeCbor, encodeCbor } from './cbor.ts';
 import { decodeMsgpack, encodeMsgpack } from './msgpack.ts';
 

@@ -1,4 +1,4 @@
-import { toTurnId } from '../../base/brand.ts';
+import { toTurnId, type TurnId } from '../../base/brand.ts';
 import { jsonable } from '../../base/jsonable.ts';
 import { notFound, QuipuError } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
@@ -8,7 +8,6 @@ import type { Contexts, Pin } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { mustGetSealed, mustGetTurn } from '../turns/read-turns.ts';
-import type { TurnId } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { RootSource } from '../../engine/roots.ts';

@@ -9,8 +9,7 @@ import type { TurnRow } from '../../engine/rows.ts';
 import { Encoding } from '../../format/turn-record.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';
 import { assertPayloadFits } from '../payloads/codecs.ts';
-import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
-import type { Turn } from '../turn.ts';
+import { LazyTurn, PageBytes, viewTurn, type Turn } from '../turn.ts';
 import type { OpenTurn } from '../contexts.ts';
 import { planAbort, planSeal } from './plan-seal.ts';
 

@@ -17,8 +17,7 @@ import {
 } from '../payloads/codecs.ts';
 import { StreamedTurn, abortTurn } from '../streams/streamed-turn.ts';
 import { mustGetTurn } from './read-turns.ts';
-import { LazyTurn, PageBytes, viewTurn } from '../turn.ts';
-import type { Turn } from '../turn.ts';
+import { LazyTurn, PageBytes, viewTurn, type Turn } from '../turn.ts';
 
 type AppendVerbs = Pick<Contexts, 'append' | 'appendBatch' | 'open' | 'resume' | 'abort'>;
 

@@ -5,8 +5,7 @@ import type { ContextId, TurnId } from '../../base/brand.ts';
 import { jsonable, type Jsonable } from '../../base/jsonable.ts';
 import type { CheckedRead } from '../check-input.ts';
 import type { TurnPage } from '../contexts.ts';
-import { LazyTurn, PageBytes } from '../turn.ts';
-import type { Turn, TurnView } from '../turn.ts';
+import { LazyTurn, PageBytes, type Turn, type TurnView } from '../turn.ts';
 
 /** The parts with which every verb on contexts and turns works. */
 export interface ContextsParts {

@@ -1,5 +1,4 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { NO_TURN, type ContextId, type Hash, type TurnId } from '../../base/brand.ts';
 import { notFound } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow } from '../../engine/rows.ts';

@@ -1,16 +1,12 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { QuipuError, isQuipuError, notFound, corrupt } from '../../base/errors.ts';
-import type { ErrorData } from '../../base/errors.ts';
+import { NO_TURN, type ContextId, type Hash, type TurnId } from '../../base/brand.ts';
+import { QuipuError, isQuipuError, notFound, corrupt, type ErrorData } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { FsRootRow, HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import type { CheckedRead } from '../check-input.ts';
 import { readTurnNote, turnNoteName } from '../streams/plan-seal.ts';
-import { toTurns } from './loaded-page.ts';
-import type { LoadedTurn } from './loaded-page.ts';
-import { applyPatches, viewErased, viewTurn } from '../turn.ts';
-import type { Turn, TurnView } from '../turn.ts';
+import { toTurns, type LoadedTurn } from './loaded-page.ts';
+import { applyPatches, viewErased, viewTurn, type Turn, type TurnView } from '../turn.ts';
 
 /** Payloads being fetched, each asked for once. */
 type Fetched = Map<Hash, Promise<Uint8Array | undefined>>;

@@ -1,10 +1,7 @@
-import { toContextId, toTurnId } from '../../base/brand.ts';
-import type { TurnId } from '../../base/brand.ts';
+import { toContextId, toTurnId, type TurnId } from '../../base/brand.ts';
 import { jsonable } from '../../base/jsonable.ts';
-import { checkCount, checkDepths, checkRead } from '../check-input.ts';
-import type { CheckedRead } from '../check-input.ts';
-import type { ContextsParts } from './loaded-page.ts';
-import { toTurnPage } from './loaded-page.ts';
+import { checkCount, checkDepths, checkRead, type CheckedRead } from '../check-input.ts';
+import { toTurnPage, type ContextsParts } from './loaded-page.ts';
 import type { Contexts } from '../contexts.ts';
 import { LIST_LIMIT_DEFAULT, PAGE_TURNS_MAX, STREAM_BYTES_DEFAULT } from '../limits.ts';
 import { mustGetSealed, readTurn } from './read-turns.ts';

@@ -2,8 +2,7 @@ import type { TurnId } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import type { CheckedRead } from '../check-input.ts';
-import { toTurns } from './loaded-page.ts';
-import type { ReadPage } from './loaded-page.ts';
+import { toTurns, type ReadPage } from './loaded-page.ts';
 import type { Turn } from '../turn.ts';
 
 /** The number of records held at a time; payloads are held in groups of `maxBytes`. */

@@ -10,8 +10,7 @@ import { HEADS_MAX, PAYLOAD_BYTES_MAX } from '../limits.ts';
 import { pinVerbs } from '../pins/pin-verbs.ts';
 import { readPage } from '../turns/read-pages.ts';
 import { readVerbs } from '../turns/read-verbs.ts';
-import { toContextId, toTurnId } from '../../base/brand.ts';
-import type { ContextId, ContextIdLike } from '../../base/brand.ts';
+import { toContextId, toTurnId, type ContextId, type ContextIdLike } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import { jsonable } from '../../base/jsonable.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
@@ -19,8 +18,7 @@ import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta } from '../../engine/rows.ts';
 import { checkKept, checkKey, checkList } from '../check-input.ts';
 import { checkContextName, checkDetails, mergeDetails } from '../context-details.ts';
-import { toContext } from '../context.ts';
-import type { Context } from '../context.ts';
+import { toContext, type Context } from '../context.ts';
 import { noContext } from '../turns/read-turns.ts';
 
 export interface ContextsOptions {

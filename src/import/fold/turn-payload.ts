@@ -1,6 +1,5 @@
 import type { TakenPart, TakenTurn } from '../source/source.ts';
-import { externalise } from './externalise.ts';
-import type { BlobBytes, BlobForm } from './externalise.ts';
+import { externalise, type BlobBytes, type BlobForm } from './externalise.ts';
 
 // The payload of an imported turn: docs/format/import.md. The records stand in it as they were found, byte for byte,
 // so that each can be printed again. Only where a value became a blob is the record written anew.

@@ -2,8 +2,7 @@ import { isFields } from '../../base/fields.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import { at, countAt, listAt, textAt } from '../source/fields.ts';
 import type { SessionDetails, Source } from '../source/source.ts';
-import { ROOT, Session } from '../fold/session.ts';
-import type { Node, UsageRow } from '../fold/session.ts';
+import { ROOT, Session, type Node, type UsageRow } from '../fold/session.ts';
 
 // The entries of a source's ledger: docs/format/import.md. An entry is a turn of the ledger. Entries of a session hold
 // what was new since the one before, and name it.

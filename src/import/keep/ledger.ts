@@ -1,6 +1,5 @@
 import { isFields } from '../../base/fields.ts';
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import { isQuipuError, notFound, locked } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
 import type { NewTurn } from '../../context/contexts.ts';
@@ -9,8 +8,7 @@ import { at, listAt, textAt } from '../source/fields.ts';
 import { LEDGER_KIND } from '../show/imported-turn.ts';
 import type { Source } from '../source/source.ts';
 import type { Session, UsageRow } from '../fold/session.ts';
-import { ENTRY, addUsage, toSession } from './entries.ts';
-import type { FileEntry, SessionPlace } from './entries.ts';
+import { ENTRY, addUsage, toSession, type FileEntry, type SessionPlace } from './entries.ts';
 
 // The ledger of a source: a context of the store that says how far each file was read, which contexts a session has,
 // and which turn each record became. Its newest table holds the sums; the entries after it hold what came later.

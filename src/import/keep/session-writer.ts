@@ -1,17 +1,13 @@
 import { isFields } from '../../base/fields.ts';
-import { NO_TURN } from '../../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import type { NewTurn, ContextUpdate } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Aside, Session, Slot } from '../fold/session.ts';
 import type { SourceFile } from '../source/source.ts';
-import { ENTRY, toSessionEntry } from './entries.ts';
-import type { FileEntry } from './entries.ts';
-import { isOfFile, noteFailed } from './import-report.ts';
-import type { ImportReport } from './import-report.ts';
+import { ENTRY, toSessionEntry, type FileEntry } from './entries.ts';
+import { isOfFile, noteFailed, type ImportReport } from './import-report.ts';
 import type { Ledger } from './ledger.ts';
-import { writeWork } from './write-session.ts';
-import type { Writing } from './write-session.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import { writeWork, type Writing } from './write-session.ts';
 
 // Writes what the fold has planned: turns, then the ledger. Several files are written at a time, so that their commits
 // share the syncs of the disk. A session is in one of them only: whoever asks for it waits.

@@ -1,5 +1,4 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
+import { NO_TURN, type ContextId, type Hash, type TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { hashBytes, hashText } from '../../base/hash.ts';
 import type { NewTurn } from '../../context/contexts.ts';

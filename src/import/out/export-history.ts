@@ -1,11 +1,9 @@
 import type { ContextId } from '../../base/brand.ts';
 import type { Store } from '../../store/store.ts';
-import { readAsides } from '../keep/read-asides.ts';
-import type { Asides } from '../keep/read-asides.ts';
+import { readAsides, type Asides } from '../keep/read-asides.ts';
 import { textAt } from '../source/fields.ts';
 import type { Source } from '../source/source.ts';
-import { readHistory } from './read-history.ts';
-import type { History } from './read-history.ts';
+import { readHistory, type History } from './read-history.ts';
 import { toHtml, toMarkdown } from './to-page.ts';
 import { toClaudeCode, toCodex, toPi } from './to-session.ts';
 

@@ -1,8 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
-import { LineSplitter, parseJsonLine } from '../../base/json-lines.ts';
-import type { Line } from '../../base/json-lines.ts';
+import { open, type FileHandle } from 'node:fs/promises';
+import { LineSplitter, parseJsonLine, type Line } from '../../base/json-lines.ts';
 import { parseRecord } from '../source/parse-record.ts';
 import type { SourceFile, SourceRecord } from '../source/source.ts';
 import { ListSplitter } from './list-splitter.ts';

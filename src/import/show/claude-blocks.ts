@@ -1,5 +1,4 @@
-import { toCall, toImage, toResult, toText } from '../source/block.ts';
-import type { Block, ImageBlock } from '../source/block.ts';
+import { toCall, toImage, toResult, toText, type Block, type ImageBlock } from '../source/block.ts';
 import { at, listAt, textAt, textOf } from '../source/fields.ts';
 
 /** The content of a message of Anthropic's interface: text, or a list of blocks. */

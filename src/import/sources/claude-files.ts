@@ -2,8 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import { given } from '../../base/given.ts';
 import { textAt } from '../source/fields.ts';
 import type { SessionDetails, SourceFile } from '../source/source.ts';
-import { readSmallJson } from '../source/walk-folder.ts';
-import type { FoundFile } from '../source/walk-folder.ts';
+import { readSmallJson, type FoundFile } from '../source/walk-folder.ts';
 import { filesAt, type AboutFile } from './shared.ts';
 
 // Where Claude Code keeps sessions: `projects/<folder>/<session>.jsonl`, subagents in `<session>/subagents` or, in older

@@ -13,8 +13,7 @@ import type {
   TakenTurn,
   TurnHead,
 } from '../source/source.ts';
-import { statFile } from '../source/walk-folder.ts';
-import type { FoundFile } from '../source/walk-folder.ts';
+import { statFile, type FoundFile } from '../source/walk-folder.ts';
 import { SHOWS } from '../show/show-records.ts';
 import { filesAt, titleOf, type AboutFile } from './shared.ts';
 

@@ -4,8 +4,7 @@ import { basename } from 'node:path';
 import { invalid } from '../../base/errors.ts';
 import { countAt } from '../source/fields.ts';
 import type { SourceFile, Taken, Usage } from '../source/source.ts';
-import { statPlace, walkFolder } from '../source/walk-folder.ts';
-import type { FoundFile } from '../source/walk-folder.ts';
+import { statPlace, walkFolder, type FoundFile } from '../source/walk-folder.ts';
 
 // Steps that several sources share.
 

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { namesDate, nextTime, parseCron } from './cron.ts';
-import type { Cron } from './cron.ts';
-import type { Zone } from './zone.ts';
-import { openZone } from './zone.ts';
+import { namesDate, nextTime, parseCron, type Cron } from './cron.ts';
+import { openZone, type Zone } from './zone.ts';
 
 const sorted = (values: ReadonlySet<number>): number[] => [...values].toSorted((a, b) => a - b);
 

@@ -2,10 +2,8 @@ import { messageOf } from '../../base/errors.ts';
 import { randomBytes } from 'node:crypto';
 import { Bell } from '../../base/bell.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { Task } from '../spool/records.ts';
-import { taskIdOf } from '../spool/records.ts';
-import type { RunningCommand, startCommand } from './run-command.ts';
-import { endRun } from './run-command.ts';
+import { taskIdOf, type Task } from '../spool/records.ts';
+import { endRun, type RunningCommand, type startCommand } from './run-command.ts';
 import { TimerTable } from './timer-table.ts';
 
 // Takes tasks out of the spool and runs them.

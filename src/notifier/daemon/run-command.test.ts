@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import type { Task } from '../spool/records.ts';
 import { endOrphans } from './run-daemon.ts';
-import type { Ended, RunningCommand } from './run-command.ts';
-import { OutputTail, startCommand } from './run-command.ts';
+import { OutputTail, startCommand, type Ended, type RunningCommand } from './run-command.ts';
 
 let folder = '';
 beforeAll(() => {

@@ -1,6 +1,5 @@
 import type { Option } from 'commander';
-import { option } from '../../cli/kit/verb.ts';
-import type { Takes, TypedVerb, Verb } from '../../cli/kit/verb.ts';
+import { option, type Takes, type TypedVerb, type Verb } from '../../cli/kit/verb.ts';
 import { hasSpool, locateHome, makeSpool } from '../spool/home.ts';
 import { nodeSpoolIo } from '../spool/spool-io.ts';
 import { Spool } from '../spool/spool.ts';

@@ -6,8 +6,7 @@ import { toFacts, toTime } from '../../cli/kit/text.ts';
 import { option } from '../../cli/kit/verb.ts';
 import type { CommandIo, NotifierShell, NotifierVerb } from './command.ts';
 import { Refused, notifierVerb } from './command.ts';
-import { daemonArgv, parseLimit, readSettings } from './ensure-daemon.ts';
-import type { DaemonSettings } from './ensure-daemon.ts';
+import { daemonArgv, parseLimit, readSettings, type DaemonSettings } from './ensure-daemon.ts';
 import { isServed, isStopRequested, readDaemonNote, requestStop } from '../daemon/daemon-note.ts';
 import { spoolFile } from '../spool/home.ts';
 

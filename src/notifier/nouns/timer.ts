@@ -1,5 +1,4 @@
-import { Refused, recordCaller, notifierVerb } from './command.ts';
-import type { NotifierVerb } from './command.ts';
+import { Refused, recordCaller, notifierVerb, type NotifierVerb } from './command.ts';
 import { invalid } from '../../base/errors.ts';
 import { toPlainLine, toTable, toTime } from '../../cli/kit/text.ts';
 import { argument, option, required } from '../../cli/kit/verb.ts';

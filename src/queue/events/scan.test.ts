@@ -1,6 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { countMatches, findPending } from './scan.ts';
-import type { EventReader, IdRange } from './scan.ts';
+import { countMatches, findPending, type EventReader, type IdRange } from './scan.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,5 +1,4 @@
-import { LineSplitter, parseJsonLine } from '../../base/json-lines.ts';
-import type { JsonFields, Line } from '../../base/json-lines.ts';
+import { LineSplitter, parseJsonLine, type JsonFields, type Line } from '../../base/json-lines.ts';
 import type { IoFile } from '../../engine/io.ts';
 
 /** Longer lines are passed over: no line that is written here comes near this size. */

@@ -1,5 +1,4 @@
-import { tooLarge } from '../../base/errors.ts';
-import type { QuipuError } from '../../base/errors.ts';
+import { tooLarge, type QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ThreadId } from '../home/workflows-home.ts';
 import { readStart, readText } from '../nodes/node-reader.ts';

@@ -1,6 +1,5 @@
 import type { Database } from '../../../postgres/database.ts';
-import { prepared } from '../../../postgres/sql.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared, type Statement } from '../../../postgres/sql.ts';
 import { noSuchQueue, type CheckedEvent } from '../../events/check-input.ts';
 import type { QueueEvent } from '../../events/queue.ts';
 import type { EventReader, IdRange } from '../../events/scan.ts';

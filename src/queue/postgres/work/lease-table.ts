@@ -1,6 +1,5 @@
 import type { Database } from '../../../postgres/database.ts';
-import { prepared } from '../../../postgres/sql.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared, type Statement } from '../../../postgres/sql.ts';
 import { SQL_LEASED, toStored } from '../tables/schema.ts';
 
 // Leases decide which worker may run the handler of a consumer, by the database's clock.
