@@ -1,3 +1,4 @@
+import { BitSet } from '../base/bit-set.ts';
 import type { Hash, TurnId } from '../base/brand.ts';
 import type { Root } from '../engine/roots.ts';
 import type { Reliance, PatchEdge, TurnEdge } from '../engine/upkeep.ts';
@@ -26,13 +27,13 @@ export class Marks {
   /** Rises when a blob becomes alive that no commit was noted to rely on: another live thing brought it along. */
   changes = 0;
   readonly #live = new LiveSet();
-  readonly #turns = new TurnBits();
+  readonly #turns = new BitSet();
   readonly #nodes = new LiveSet();
   readonly #trees = new LiveSet();
   readonly #spareTurns = new SpareTurns();
   readonly #sparePatches = new Map<number, Prefix[]>();
   /** Dead turns with a file-system root. */
-  readonly #spareRoots = new TurnBits();
+  readonly #spareRoots = new BitSet();
   readonly #spareChunks = new Map<string, readonly Hash[]>();
   readonly #late: Naming[] = [];
   #scannedDownTo = Infinity;
@@ -191,26 +192,5 @@ class SpareTurns {
   #word(row: number, word: number): number {
     const page = this.#pages[Math.floor(row / PAGE_ROWS)];
     return page?.[(row % PAGE_ROWS) * WORDS + word] ?? 0;
-  }
-}
-
-/** A set of turn numbers, one bit each. */
-export class TurnBits {
-  #words: Uint32Array = new Uint32Array(1024);
-
-  has(turn: number): boolean {
-    return ((this.#words[turn >>> 5] ?? 0) & (1 << (turn & 31))) !== 0;
-  }
-
-  add(turn: number): void {
-    const word = turn >>> 5;
-    if (word >= this.#words.length) this.#grow(word + 1);
-    this.#words[word] = (this.#words[word] ?? 0) | (1 << (turn & 31));
-  }
-
-  #grow(least: number): void {
-    const words = new Uint32Array(Math.max(least, Math.ceil(this.#words.length * 1.5)));
-    words.set(this.#words);
-    this.#words = words;
   }
 }

@@ -1,8 +1,8 @@
 import { NO_TURN, type ContextId, type TurnId } from '../base/brand.ts';
+import { BitSet } from '../base/bit-set.ts';
 import { orNothing } from '../base/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ContextRow } from '../engine/rows.ts';
-import { TurnBits } from './marks.ts';
 import { eachPage } from '../base/each-page.ts';
 
 const PAGE_CONTEXTS = 1000;
@@ -84,7 +84,7 @@ async function weigh(
   contexts: readonly Retainable[],
   rows: ReadonlyMap<ContextId, ContextRow>,
 ): Promise<Retainable[]> {
-  const counted = new TurnBits();
+  const counted = new BitSet();
   const weighed: Retainable[] = [];
   for (const context of contexts) {
     const head = rows.get(context.id)?.head ?? NO_TURN;
@@ -93,7 +93,7 @@ async function weigh(
   return weighed;
 }
 
-async function weighChain(engine: Engine, head: TurnId, counted: TurnBits): Promise<number> {
+async function weighChain(engine: Engine, head: TurnId, counted: BitSet): Promise<number> {
   let bytes = 0;
   let next = head;
   while (next !== NO_TURN && !counted.has(Number(next))) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { TURNS_FILE } from '../../src/engine/files/turns/turn-table.ts';
+import { TURN_RECORDS } from '../../src/engine/files/turns/turn-table.ts';
 import type { Io } from '../../src/engine/io.ts';
 import { crashImages } from '../../src/testing/disk/crash-states.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
@@ -66,7 +66,7 @@ describe('an append alone', () => {
   it('is in its files when it is acknowledged, and read at once', async () => {
     const disk = new MemoryIo();
     const engine = await start(disk);
-    const sizes = (): number => disk.contentOf(`${STORE}/${TURNS_FILE}`)?.length ?? 0;
+    const sizes = (): number => disk.contentOf(`${STORE}/${TURN_RECORDS.name}`)?.length ?? 0;
     for (const [index, text] of TEXTS.entries()) {
       const before = sizes();
       await engine.commit(appendBatch(CONTEXT, text));

@@ -17,13 +17,13 @@ import type {
   LineErasure,
   Upkeep,
 } from '../upkeep.ts';
-import { toQuipuError } from './disk/io-error.ts';
+import { corrupt, toQuipuError } from './disk/io-error.ts';
 import type { Writer } from './commit/writer.ts';
 import { type PatchRecord } from '../../format/patch-record.ts';
 import { keyHashToBytes } from '../../format/idempotency.ts';
-import { readAliases } from './packs/pack-file.ts';
-import { readFsRoots, readPatchRecord } from './patches/patch-table.ts';
-import { readTurnRecord } from './turns/turn-table.ts';
+import { ALIAS_RECORDS } from './packs/pack-file.ts';
+import { PATCH_RECORDS, readFsRoots } from './patches/patches.ts';
+import { TURN_RECORDS } from './turns/turn-table.ts';
 import { readDoc } from './docs/doc-log.ts';
 
 /**
@@ -102,7 +102,7 @@ class FilesRecords implements Records {
       const { row, idempotency } = stored;
       return { id, row, ...keyOf(idempotency) };
     }
-    const record = await readTurnRecord(core.files, number);
+    const record = await TURN_RECORDS.read(core.files, number);
     return { id, gone: true, ...keyOf(record?.idempotency) };
   }
 
@@ -114,7 +114,7 @@ class FilesRecords implements Records {
       if (count <= 0) return [];
       const entries: PatchEntry[] = [];
       for (let seq = first; seq < first + count; seq += 1) {
-        entries.push(await this.#patch(await readPatchRecord(core.files, seq)));
+        entries.push(await this.#patch(await PATCH_RECORDS.mustRead(core.files, seq)));
       }
       return entries;
     });
@@ -131,7 +131,12 @@ class FilesRecords implements Records {
 
   async *sha256Names(): AsyncGenerator<readonly Sha256Name[]> {
     const { files, tails } = this.#writer.core;
-    yield* readAliases(files, tails.nextAlias);
+    for await (const page of ALIAS_RECORDS.pages(files, tails.nextAlias)) {
+      yield page.map(({ number, record }) => {
+        if (record !== undefined) return record;
+        throw corrupt(ALIAS_RECORDS.name, number * ALIAS_RECORDS.bytes, 'the record is damaged');
+      });
+    }
   }
 
   async *erased(): AsyncGenerator<readonly Hash[]> {

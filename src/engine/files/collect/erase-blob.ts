@@ -4,7 +4,7 @@ import type { Writer } from '../commit/writer.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import { overwriteRecords, readErased } from '../packs/erased-blobs.ts';
 import { packFile } from '../packs/pack-file.ts';
-import { readPatchEdges } from '../patches/patch-table.ts';
+import { readPatchEdges } from '../patches/patches.ts';
 import { type FileRange, Quarantine } from '../truth/quarantine.ts';
 import { readTurnEdges } from '../turns/turn-table.ts';
 

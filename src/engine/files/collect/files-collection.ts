@@ -13,7 +13,7 @@ import type {
 import { toQuipuError } from '../disk/io-error.ts';
 import type { Writer } from '../commit/writer.ts';
 import { type Age, ageBefore, ageOf, wasThere } from '../journal/checkpoint-file.ts';
-import { readPatchEdges } from '../patches/patch-table.ts';
+import { readPatchEdges } from '../patches/patches.ts';
 import { readTurnEdges } from '../turns/turn-table.ts';
 import { GiveWay } from './give-way.ts';
 import { Sweep } from './sweep.ts';

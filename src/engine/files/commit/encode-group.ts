@@ -1,32 +1,32 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
-import { ALIAS_RECORD_BYTES, encodeAliasRecord } from '../../../format/alias-record.ts';
+import { encodeAliasRecord } from '../../../format/alias-record.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import { type CollectedMap, encodeCollectedMap } from '../../../format/collected-map.ts';
 import { encodeDocDifference } from '../../../format/doc-difference.ts';
 import { type DocRecord, encodeDocRecord } from '../../../format/doc-record.ts';
 import { encodeErasedRecord } from '../../../format/erased-record.ts';
-import { HEAD_RECORD_BYTES, encodeHeadRecord } from '../../../format/head-record.ts';
+import { encodeHeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
 import { encodeDelta } from '../../../format/open-turn.ts';
-import { PATCH_RECORD_BYTES, encodePatchRecord } from '../../../format/patch-record.ts';
-import { TURN_RECORD_BYTES, encodeTurnRecord } from '../../../format/turn-record.ts';
+import { encodePatchRecord } from '../../../format/patch-record.ts';
+import { encodeTurnRecord } from '../../../format/turn-record.ts';
 import { encodeTypeLine } from '../../../format/type-line.ts';
 import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
 import type { DocWritten, EncodedGroup } from '../core/core.ts';
 import { advanceTails } from '../core/truths.ts';
 import type { DocBase, DocBases } from '../docs/doc-bases.ts';
 import { DOCS_FILE, contextDoc } from '../docs/doc-log.ts';
-import { HEADS_FILE } from '../heads/head-table.ts';
+import { HEAD_RECORDS } from '../heads/head-table.ts';
 import { extentsFile } from '../logs/line-log.ts';
 import { openFileBytes, openTurnFile } from '../open-turns/open-turn-file.ts';
-import { encodePacks, ALIASES_FILE } from '../packs/pack-file.ts';
+import { ALIAS_RECORDS, encodePacks } from '../packs/pack-file.ts';
 import { ERASED_FILE, type ErasedBlobs } from '../packs/erased-blobs.ts';
-import { PATCHES_FILE } from '../patches/patch-table.ts';
+import { PATCH_RECORDS } from '../patches/patches.ts';
 import type { Tails } from '../truth/state.ts';
-import { COLLECTED_FILE, TURNS_FILE, TYPES_FILE, toTurnFields } from '../turns/turn-table.ts';
+import { COLLECTED_FILE, TURN_RECORDS, TYPES_FILE, toTurnFields } from '../turns/turn-table.ts';
 
 /** The stored state that a group may add to. */
 interface Kept {
@@ -93,7 +93,7 @@ function encodeAliases(draft: Draft, tails: Tails): JournalWrite[] {
   const records = [...draft.sha256.entries()].map(([sha256, hash]: [string, Hash]) =>
     encodeAliasRecord({ hash, sha256 }),
   );
-  return appendAt(ALIASES_FILE, tails.nextAlias * ALIAS_RECORD_BYTES, records);
+  return appendAt(...ALIAS_RECORDS.lengthBy(tails), records);
 }
 
 function encodeTypes(draft: Draft, tails: Tails): JournalWrite[] {
@@ -103,27 +103,19 @@ function encodeTypes(draft: Draft, tails: Tails): JournalWrite[] {
 
 /** New turns lie side by side and become one write. A sealed turn goes to the slot reserved for it. */
 function encodeTurns(draft: Draft): JournalWrite[] {
-  return encodeRuns(draft.turns.entries(), {
-    path: TURNS_FILE,
-    recordBytes: TURN_RECORD_BYTES,
-    encode: (turn, into, at) => {
-      const { tag } = draft.view.tagOf(turn.row);
-      encodeTurnRecord(toTurnFields(turn, tag), into, at);
-    },
+  return encodeRuns(draft.turns.entries(), TURN_RECORDS, (turn, into, at) => {
+    const { tag } = draft.view.tagOf(turn.row);
+    encodeTurnRecord(toTurnFields(turn, tag), into, at);
   });
 }
 
 function encodeHeads(draft: Draft): JournalWrite[] {
-  return encodeRuns(draft.heads.entries(), {
-    path: HEADS_FILE,
-    recordBytes: HEAD_RECORD_BYTES,
-    encode: encodeHeadRecord,
-  });
+  return encodeRuns(draft.heads.entries(), HEAD_RECORDS, encodeHeadRecord);
 }
 
 function encodePatches(draft: Draft, tails: Tails): JournalWrite[] {
   const records = [...draft.patches.entries()].map(([, patch]) => encodePatchRecord(patch));
-  return appendAt(PATCHES_FILE, tails.nextPatch * PATCH_RECORD_BYTES, records);
+  return appendAt(...PATCH_RECORDS.lengthBy(tails), records);
 }
 
 function encodeOpen(draft: Draft, id: number, open: OpenDraft): JournalWrite[] {
@@ -250,17 +242,11 @@ function appendAt(path: string, offset: number, pieces: readonly Uint8Array[]): 
   return [{ kind: 'bytes', path, offset, data }];
 }
 
-/** A file of records of one size, in which record n is at n times that size. */
-interface RecordFile<Record> {
-  readonly path: string;
-  readonly recordBytes: number;
-  readonly encode: (record: Record, into: Buffer, at: number) => void;
-}
-
 /** Records that lie side by side become one write, encoded where they will be written from. */
-function encodeRuns<Record>(
-  records: Iterable<[number, Record]>,
-  { path, recordBytes, encode }: RecordFile<Record>,
+function encodeRuns<R>(
+  records: Iterable<[number, R]>,
+  { name: path, bytes: recordBytes }: { readonly name: string; readonly bytes: number },
+  encode: (record: R, into: Buffer, at: number) => void,
 ): JournalWrite[] {
   const sorted = [...records].sort(([a], [b]) => a - b);
   const writes: JournalWrite[] = [];

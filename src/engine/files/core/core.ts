@@ -19,7 +19,7 @@ import { DocBases } from '../docs/doc-bases.ts';
 import type { DocBase } from '../docs/doc-bases.ts';
 import { contextDoc, DOCS_FILE, readDoc } from '../docs/doc-log.ts';
 import type { DocPlace, Totals } from '../index/shelf.ts';
-import { HeadTable, indexHead, withOpen } from '../heads/head-table.ts';
+import { HEAD_RECORDS, HeadTable, indexHead, withOpen } from '../heads/head-table.ts';
 import type { Index } from '../index/store-index.ts';
 import type { JournalPlace } from '../journal/journal.ts';
 import { extentsFile, hasLog, readLogState } from '../logs/line-log.ts';
@@ -27,10 +27,10 @@ import { readOpenText } from '../open-turns/open-turn-file.ts';
 import { BlobReader } from '../packs/blob-reader.ts';
 import type { BlobPlaced } from '../packs/pack-file.ts';
 import { ErasedBlobs } from '../packs/erased-blobs.ts';
-import { firstFsRoot, newestPatch, readFsRoots, readPatches } from '../patches/patch-table.ts';
+import { firstFsRoot, newestPatch, readFsRoots, readPatches } from '../patches/patches.ts';
 import { DamageReport } from '../truth/state.ts';
 import type { State, Tails } from '../truth/state.ts';
-import { TurnTable, turnGone } from '../turns/turn-table.ts';
+import { TURN_RECORDS, TurnTable } from '../turns/turn-table.ts';
 import type { TypeTable } from '../turns/turn-table.ts';
 
 // The current state of the store: committed, durable and visible. Readers and plans query it. Only `absorb`, called
@@ -139,7 +139,7 @@ export class Core implements State {
 
   /** The turn that the stored head of a context calls open. Undefined when the head is damaged. */
   async openTurnOf(context: number): Promise<TurnId | undefined> {
-    return (await this.heads.stored(context))?.openTurn;
+    return (await HEAD_RECORDS.read(this.files, context))?.openTurn;
   }
 
   peekSealedTurn(id: number): StoredTurn | undefined {
@@ -150,7 +150,7 @@ export class Core implements State {
     if (!this.#isSealed(id)) return undefined;
     const turn = await this.turns.get(id, alone);
     if (turn !== undefined) return turn;
-    throw turnGone(id);
+    throw TURN_RECORDS.damaged(id, 'gone');
   }
 
   #isSealed(id: number): boolean {
@@ -165,7 +165,7 @@ export class Core implements State {
     const missing = ids.filter((id, at) => near[at] === undefined && this.#isSealed(id));
     const found = await this.turns.getMany(missing);
     const gone = found.indexOf(undefined);
-    if (gone !== -1) throw turnGone(missing[gone] ?? 0);
+    if (gone !== -1) throw TURN_RECORDS.damaged(missing[gone] ?? 0, 'gone');
     const read = new Map(missing.map((id, at) => [id, found[at]]));
     return ids.flatMap((id, at) => near[at] ?? read.get(id) ?? []);
   }

@@ -4,7 +4,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import type { Io } from '../../io.ts';
 import { HEADS_FILE } from '../heads/head-table.ts';
-import { TURNS_FILE } from '../turns/turn-table.ts';
+import { TURN_RECORDS } from '../turns/turn-table.ts';
 import { StoreFiles } from './store-files.ts';
 
 function bytesAt(path: string, offset: number, text: string): JournalWrite {
@@ -127,18 +127,18 @@ describe('StoreFiles', () => {
   });
 
   it('shows writes that a full disk did not take, and makes them once there is room', async () => {
-    const disk = MemoryIo.from(new Map([[`/s/${TURNS_FILE}`, Buffer.from('0123')]]));
+    const disk = MemoryIo.from(new Map([[`/s/${TURN_RECORDS.name}`, Buffer.from('0123')]]));
     const full = fillDisk(disk);
     const files = new StoreFiles(full.io, '/s');
-    await files.apply([bytesAt(TURNS_FILE, 2, 'abc'), bytesAt(TURNS_FILE, 5, 'd')]);
+    await files.apply([bytesAt(TURN_RECORDS.name, 2, 'abc'), bytesAt(TURN_RECORDS.name, 5, 'd')]);
     expect(files.behind).toBe(true);
-    expect(await textOf(files, TURNS_FILE)).toBe('01abcd');
-    expect(await files.size(TURNS_FILE)).toBe(6);
-    expect(await textOf(new StoreFiles(disk, '/s'), TURNS_FILE)).toBe('0123');
+    expect(await textOf(files, TURN_RECORDS.name)).toBe('01abcd');
+    expect(await files.size(TURN_RECORDS.name)).toBe(6);
+    expect(await textOf(new StoreFiles(disk, '/s'), TURN_RECORDS.name)).toBe('0123');
     full.makeRoom();
     await files.catchUp();
     expect(files.behind).toBe(false);
-    expect(await textOf(new StoreFiles(disk, '/s'), TURNS_FILE)).toBe('01abcd');
+    expect(await textOf(new StoreFiles(disk, '/s'), TURN_RECORDS.name)).toBe('01abcd');
   });
 
   it('syncs what was being written while it synced the file', async () => {

@@ -1,5 +1,6 @@
 import { WAITING_FILE } from '../disk/write-behind.ts';
 import { orNothing } from '../../../base/errors.ts';
+import { FILE_MAGIC } from '../../../format/file-header.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import {
   decodeHeadRecord,
@@ -11,10 +12,21 @@ import { corrupt, REPAIR } from '../disk/io-error.ts';
 import { openTurnFile } from '../open-turns/open-turn-file.ts';
 import type { Index } from '../index/store-index.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+import { RecordFile } from '../truth/record-file.ts';
 import type { State } from '../truth/state.ts';
 
 /** The records of this file wait for a checkpoint. */
 export const HEADS_FILE: string = WAITING_FILE;
+
+export const HEAD_RECORDS: RecordFile<HeadRecord> = new RecordFile({
+  name: HEADS_FILE,
+  magic: FILE_MAGIC.heads,
+  bytes: HEAD_RECORD_BYTES,
+  tail: 'nextContext',
+  what: 'the head of context',
+  decode: decodeHeadRecord,
+  has: ({ id }, number) => Number(id) === number,
+});
 
 const CACHED_HEAD_BYTES = 256;
 
@@ -43,7 +55,7 @@ export class HeadTable {
   async get(id: number, seen: (id: number) => SeenContext | undefined): Promise<HeadRecord> {
     const cached = this.#heads.get(id);
     if (cached !== undefined) return cached;
-    const record = await this.stored(id);
+    const record = await HEAD_RECORDS.read(this.#files, id);
     const offset = id * HEAD_RECORD_BYTES;
     if (record === undefined) {
       throw corrupt(HEADS_FILE, offset, `the head of context ${id} is damaged`, REPAIR);
@@ -63,13 +75,6 @@ export class HeadTable {
     if (moved !== undefined) return moved;
     this.#heads.set(id, record);
     return record;
-  }
-
-  /** The record in the file, which may be an old one. Undefined when it is damaged. */
-  async stored(id: number): Promise<HeadRecord | undefined> {
-    const offset = id * HEAD_RECORD_BYTES;
-    const record = decodeHeadRecord(await this.#files.read(HEADS_FILE, offset, HEAD_RECORD_BYTES));
-    return record?.id === BigInt(id) ? record : undefined;
   }
 
   put(record: HeadRecord): void {

@@ -13,8 +13,8 @@ import { contextDoc } from '../docs/doc-log.ts';
 import type { ContextPlace } from '../index/shelf.ts';
 import { lacksType } from '../open-turns/open-turns.ts';
 import type { State, StateWriter } from '../truth/state.ts';
-import { readTurnRecord, scanTurns } from '../turns/turn-table.ts';
-import { HEADS_FILE, readMove } from './head-table.ts';
+import { TURN_RECORDS } from '../turns/turn-table.ts';
+import { HEAD_RECORDS, HEADS_FILE, readMove } from './head-table.ts';
 
 interface OwnTurns {
   readonly first: TurnRecord;
@@ -49,8 +49,7 @@ async function headOf(
   turns: OwnTurns | undefined,
   unsure: boolean,
 ): Promise<HeadRecord | undefined> {
-  const offset = id * HEAD_RECORD_BYTES;
-  const found = decodeHeadRecord(await core.files.read(HEADS_FILE, offset, HEAD_RECORD_BYTES));
+  const found = decodeHeadRecord(await HEAD_RECORDS.readBytes(core.files, id));
   if (found !== undefined && (await lacksType(core, Number(found.openTurn)))) return undefined;
   const open = [...core.openTurns.values()].find(({ row }) => Number(row.context) === id)?.row;
   const seen = core.index.getContext(id);
@@ -69,7 +68,7 @@ async function headOf(
   });
   if (head === undefined) return undefined;
   if (head.head === 0n) return { ...head, headDepth: 0 };
-  const turn = await readTurnRecord(core.files, Number(head.head));
+  const turn = await TURN_RECORDS.read(core.files, Number(head.head));
   return turn && { ...head, headDepth: turn.depth };
 }
 
@@ -90,8 +89,8 @@ async function readOwnTurns(
 ): Promise<{ turns: Map<number, OwnTurns>; unsure: boolean }> {
   const turns = new Map<number, OwnTurns>();
   let unsure = false;
-  for await (const page of scanTurns(core.files, core.tails.nextTurn)) {
-    for (const { id, turn } of page) {
+  for await (const page of TURN_RECORDS.pages(core.files, core.tails.nextTurn)) {
+    for (const { number: id, record: turn } of page) {
       if (turn === undefined) {
         unsure ||= !core.openTurns.has(id);
         continue;

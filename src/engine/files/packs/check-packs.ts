@@ -1,11 +1,7 @@
 import type { Hash } from '../../../base/brand.ts';
 import { orNothing } from '../../../base/errors.ts';
 import { createSha256 } from '../../../base/hash.ts';
-import {
-  ALIAS_RECORD_BYTES,
-  type AliasRecord,
-  decodeAliasRecord,
-} from '../../../format/alias-record.ts';
+import type { AliasRecord } from '../../../format/alias-record.ts';
 import {
   BLOB_HEADER_BYTES,
   BLOB_OVERHEAD_BYTES,
@@ -15,7 +11,7 @@ import {
 } from '../../../format/blob-record.ts';
 import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { type Check, eachRecord } from '../truth/check.ts';
+import type { Check } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 import {
   type BadRange,
@@ -26,7 +22,7 @@ import {
 } from './check-pack.ts';
 import { walkPack } from './walk-pack.ts';
 import { KnownBlobs } from './known-blobs.ts';
-import { ALIASES_FILE, packFile } from './pack-file.ts';
+import { ALIAS_RECORDS, packFile } from './pack-file.ts';
 
 const PLACES_STEP = 1024;
 
@@ -260,15 +256,9 @@ async function eachPlace(
 
 /** Checks the SHA-256 names of blobs: each is computed again from the content. */
 export async function checkAliases(check: Check): Promise<void> {
-  const { core, findings, snapshot } = check;
-  const file = {
-    file: ALIASES_FILE,
-    recordBytes: ALIAS_RECORD_BYTES,
-    next: snapshot.tails.nextAlias,
-    what: 'aliases',
-  };
-  await eachRecord(check, file, async (bytes, number) => {
-    const alias = decodeAliasRecord(bytes);
+  const { core, findings } = check;
+  await ALIAS_RECORDS.check(check, 'aliases', async (bytes, number) => {
+    const alias = ALIAS_RECORDS.decode(bytes, number);
     if (alias === undefined) {
       findings.add(problemOfAlias(number, 'this SHA-256 record is damaged', true));
       return;
@@ -307,7 +297,6 @@ async function sha256Of({ core }: Check, hash: Hash): Promise<string | undefined
 }
 
 function problemOfAlias(number: number, what: string, inRecord: boolean): Found {
-  const length = inRecord ? ALIAS_RECORD_BYTES : 0;
-  const offset = number * ALIAS_RECORD_BYTES;
-  return { what, file: ALIASES_FILE, offset, severity: 'lost', length };
+  const { id: _, ...problem } = ALIAS_RECORDS.problem(number, what, inRecord);
+  return problem;
 }

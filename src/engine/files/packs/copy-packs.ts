@@ -1,9 +1,8 @@
-import { ALIAS_RECORD_BYTES } from '../../../format/alias-record.ts';
 import type { ErasedRecord } from '../../../format/erased-record.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { ERASED_FILE, readErased } from './erased-blobs.ts';
 import {
-  ALIASES_FILE,
+  ALIAS_RECORDS,
   endOf,
   isJournaled,
   listPacks,
@@ -50,7 +49,8 @@ async function copySpans(job: CopyJob): Promise<void> {
 }
 
 async function copyAliases(job: CopyJob): Promise<void> {
-  await copyFilled(job, { name: ALIASES_FILE, bytes: ALIAS_RECORD_BYTES, tail: 'nextAlias' });
+  const { name, bytes } = ALIAS_RECORDS;
+  await copyFilled(job, { name, bytes, tail: 'nextAlias' });
 }
 
 /** Erases in the copy what was erased since it was made. */

@@ -4,7 +4,6 @@ import {
   decodeAliasRecord,
 } from '../../../format/alias-record.ts';
 import { listFolder } from '../disk/folders.ts';
-import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Hash } from '../../../base/brand.ts';
 import {
@@ -30,14 +29,23 @@ import {
   encodePackEnd,
 } from '../../../format/pack-end.ts';
 import type { PackSpan } from '../truth/copy.ts';
+import { RecordFile } from '../truth/record-file.ts';
 import type { Tails, PackTail } from '../truth/state.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Draft } from '../../plan/draft.ts';
 import type { ChunkPlace } from '../../plan/prepared-batch.ts';
 
 export const PACKS_FOLDER = 'blobs';
-export const ALIASES_FILE = 'blobs/aliases.log';
-const PAGE_RECORDS = 1024;
+/** The SHA-256 names of blobs. A record does not say its number. */
+export const ALIAS_RECORDS: RecordFile<AliasRecord> = new RecordFile({
+  name: 'blobs/aliases.log',
+  magic: FILE_MAGIC.aliases,
+  bytes: ALIAS_RECORD_BYTES,
+  tail: 'nextAlias',
+  what: 'the record of SHA-256',
+  decode: decodeAliasRecord,
+  has: () => true,
+});
 
 export function packFile(number: number): string {
   return `${PACKS_FOLDER}/pack-${String(number).padStart(6, '0')}.pack`;
@@ -98,25 +106,6 @@ export async function readPackEnd(
 /** Removes a pack that no frame names. */
 export async function removeUnnamed(files: StoreFiles, number: number): Promise<void> {
   await files.io.remove(files.pathOf(packFile(number)));
-}
-
-/** Yields the SHA-256 names of blobs. Throws at a damaged record. */
-export async function* readAliases(
-  files: StoreFiles,
-  next: number,
-): AsyncGenerator<readonly AliasRecord[]> {
-  for (let first = 1; first < next; first += PAGE_RECORDS) {
-    const count = Math.min(PAGE_RECORDS, next - first);
-    const start = first * ALIAS_RECORD_BYTES;
-    const bytes = await files.read(ALIASES_FILE, start, count * ALIAS_RECORD_BYTES);
-    const names: AliasRecord[] = [];
-    for (let at = 0; at < count * ALIAS_RECORD_BYTES; at += ALIAS_RECORD_BYTES) {
-      const record = decodeAliasRecord(bytes.subarray(at, at + ALIAS_RECORD_BYTES));
-      if (record === undefined) throw corrupt(ALIASES_FILE, start + at, 'the record is damaged');
-      names.push(record);
-    }
-    yield names;
-  }
 }
 
 /** The number of a pack file; undefined for any other name. */

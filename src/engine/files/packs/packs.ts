@@ -1,16 +1,12 @@
-import { ALIAS_RECORD_BYTES, decodeAliasRecord } from '../../../format/alias-record.ts';
-import { FILE_MAGIC } from '../../../format/file-header.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { Index } from '../index/store-index.ts';
 import { checkLengths } from '../truth/check.ts';
-import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
 import type { PackTail, Tails } from '../truth/state.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
 import { checkAliases, checkPacks } from './check-packs.ts';
 import { COPY_PACKS } from './copy-packs.ts';
 import {
+  ALIAS_RECORDS,
   withPack,
-  ALIASES_FILE,
   PACKS_FOLDER,
   packFile,
   packNumber,
@@ -30,32 +26,25 @@ import { indexExtent, indexPackWrite, rebuildPacks } from './index-packs.ts';
 export const PACKS: Truth = {
   name: 'packs',
   folders: [PACKS_FOLDER],
-  files: [
-    {
-      name: ALIASES_FILE,
-      header: { magic: FILE_MAGIC.aliases, recordBytes: ALIAS_RECORD_BYTES },
-    },
-  ],
+  files: [ALIAS_RECORDS.own],
   owns: (path) => path === ERASED_FILE || packNumber(path) !== undefined,
-  *lengths({ nextAlias, packs }) {
-    yield [ALIASES_FILE, nextAlias * ALIAS_RECORD_BYTES];
-    for (const { number, bulk, length } of packs) if (!bulk) yield [packFile(number), length];
+  *lengths(tails) {
+    yield ALIAS_RECORDS.lengthBy(tails);
+    for (const { number, bulk, length } of tails.packs) if (!bulk) yield [packFile(number), length];
   },
   advance: advancePacks,
   replay({ index, files }, write) {
-    if (write.path === ALIASES_FILE && write.kind === 'bytes') {
-      for (const record of recordsIn(write.data, ALIAS_RECORD_BYTES)) indexAlias(index, record);
+    if (write.path === ALIAS_RECORDS.name) {
+      for (const { sha256, hash } of ALIAS_RECORDS.inWrite(write)) index.addSha256(sha256, hash);
     }
     return write.kind === 'extent'
       ? indexExtent(files, index, write)
       : indexPackWrite(index, write);
   },
   async rebuild(rebuild) {
-    await rebuildRecords(rebuild, 'aliases', {
-      file: ALIASES_FILE,
-      bytes: ALIAS_RECORD_BYTES,
-      next: rebuild.tails.nextAlias,
-      take: indexAlias,
+    await ALIAS_RECORDS.rebuild(rebuild, 'aliases', (alias) => {
+      if (alias !== undefined) rebuild.index.addSha256(alias.sha256, alias.hash);
+      return alias !== undefined;
     });
     await rebuildPacks(rebuild);
   },
@@ -69,12 +58,6 @@ export const PACKS: Truth = {
   copy: COPY_PACKS,
 };
 
-function indexAlias(index: Index, bytes: Uint8Array): boolean {
-  const alias = decodeAliasRecord(bytes);
-  if (alias !== undefined) index.addSha256(alias.sha256, alias.hash);
-  return alias !== undefined;
-}
-
 function advancePacks(tails: Tails, write: JournalWrite): Tails {
   const number = packNumber(write.path);
   if (write.kind === 'extent' && number !== undefined) {
@@ -82,11 +65,9 @@ function advancePacks(tails: Tails, write: JournalWrite): Tails {
     const length = write.offset + write.length;
     return withPack(tails, number, { number, bulk: true, length, records });
   }
-  if (write.kind !== 'bytes') return tails;
-  if (number !== undefined) return growPack(tails, number, write.offset, write.data);
-  if (write.path !== ALIASES_FILE) return tails;
-  const next = (write.offset + write.data.length) / ALIAS_RECORD_BYTES;
-  return { ...tails, nextAlias: Math.max(tails.nextAlias, next) };
+  if (write.path === ALIAS_RECORDS.name) return ALIAS_RECORDS.advance(tails, write);
+  if (write.kind !== 'bytes' || number === undefined) return tails;
+  return growPack(tails, number, write.offset, write.data);
 }
 
 function growPack(tails: Tails, number: number, offset: number, data: Uint8Array): Tails {

@@ -1,3 +1,5 @@
+import { BitSet } from '../../../base/bit-set.ts';
+import type { Hash } from '../../../base/brand.ts';
 import { orNothing } from '../../../base/errors.ts';
 import { isCollected } from '../../../format/collected-map.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
@@ -7,45 +9,46 @@ import {
   PATCH_RECORD_BYTES,
   type PatchRecord,
 } from '../../../format/patch-record.ts';
+import type { FsRootRow, PatchRow } from '../../rows.ts';
+import type { PatchEdge } from '../../upkeep.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
 import type { Index } from '../index/store-index.ts';
-import { type Check, checkLengths, eachRecord } from '../truth/check.ts';
+import { type Check, checkLengths } from '../truth/check.ts';
 import { type CopyJob, copyFilled } from '../truth/copy.ts';
-import { type Found, staleIndex } from '../truth/findings.ts';
-import { rebuildRecords, recordsIn } from '../truth/rebuild.ts';
+import { staleIndex } from '../truth/findings.ts';
+import { RecordFile } from '../truth/record-file.ts';
+import type { State } from '../truth/state.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
-import { PATCHES_FILE, readFsRoots } from './patch-table.ts';
 
 // Patches and file-system roots of turns.                                            docs/format/patches.md
 // Invariants
 // - Both share one sequence of numbers. Record n is at n times the record size and never changes.
 // - The index knows the numbers of each turn. A patch that it misses cannot be found.
 
+export const PATCH_RECORDS: RecordFile<PatchRecord> = new RecordFile({
+  name: 'turns/patches.log',
+  magic: FILE_MAGIC.patches,
+  bytes: PATCH_RECORD_BYTES,
+  tail: 'nextPatch',
+  what: 'the record of patch',
+  decode: decodePatchRecord,
+  has: ({ seq }, number) => seq === number,
+});
+
 export const PATCHES: Truth = {
   name: 'patches',
   folders: [],
-  files: [
-    {
-      name: PATCHES_FILE,
-      header: { magic: FILE_MAGIC.patches, recordBytes: PATCH_RECORD_BYTES },
-    },
-  ],
+  files: [PATCH_RECORDS.own],
   owns: () => false,
-  lengths: ({ nextPatch }) => [[PATCHES_FILE, nextPatch * PATCH_RECORD_BYTES]],
-  advance(tails, write) {
-    if (write.kind !== 'bytes') return tails;
-    const next = (write.offset + write.data.length) / PATCH_RECORD_BYTES;
-    return { ...tails, nextPatch: Math.max(tails.nextPatch, next) };
-  },
+  lengths: (tails) => [PATCH_RECORDS.lengthBy(tails)],
+  advance: (tails, write) => PATCH_RECORDS.advance(tails, write),
   replay({ index }, write) {
-    if (write.kind !== 'bytes') return;
-    for (const record of recordsIn(write.data, PATCH_RECORD_BYTES)) indexPatch(index, record);
+    for (const patch of PATCH_RECORDS.inWrite(write)) indexPatch(index, patch);
   },
   rebuild: (rebuild) =>
-    rebuildRecords(rebuild, 'patches', {
-      file: PATCHES_FILE,
-      bytes: PATCH_RECORD_BYTES,
-      next: rebuild.tails.nextPatch,
-      take: indexPatch,
+    PATCH_RECORDS.rebuild(rebuild, 'patches', (patch) => {
+      if (patch !== undefined) indexPatch(rebuild.index, patch);
+      return patch !== undefined;
     }),
   async check(check) {
     await checkLengths(check, PATCHES.lengths(check.snapshot.tails));
@@ -56,28 +59,20 @@ export const PATCHES: Truth = {
 };
 
 async function copyPatches(job: CopyJob): Promise<void> {
-  await copyFilled(job, { name: PATCHES_FILE, bytes: PATCH_RECORD_BYTES, tail: 'nextPatch' });
+  const { name } = PATCH_RECORDS;
+  await copyFilled(job, { name, bytes: PATCH_RECORD_BYTES, tail: 'nextPatch' });
 }
 
-function indexPatch(index: Index, bytes: Uint8Array): boolean {
-  const patch = decodePatchRecord(bytes);
-  if (patch !== undefined) index.addPatch(Number(patch.turn), patch.seq);
-  return patch !== undefined;
+function indexPatch(index: Index, { turn, seq }: PatchRecord): void {
+  index.addPatch(Number(turn), seq);
 }
 
 async function checkPatches(check: Check): Promise<void> {
   const { core, findings, snapshot, blobs } = check;
-  const { nextPatch, nextTurn } = snapshot.tails;
-  const file = {
-    file: PATCHES_FILE,
-    recordBytes: PATCH_RECORD_BYTES,
-    next: nextPatch,
-    what: 'patches',
-  };
-  await eachRecord(check, file, (bytes, seq) => {
-    const patch = decodePatchRecord(bytes);
-    if (patch === undefined || patch.seq !== seq) {
-      findings.add(problemOfPatch(seq, `the record of patch ${seq} is damaged`, true));
+  await PATCH_RECORDS.check(check, 'patches', (bytes, seq) => {
+    const patch = PATCH_RECORDS.decode(bytes, seq);
+    if (patch === undefined) {
+      findings.add(PATCH_RECORDS.problem(seq, `the record of patch ${seq} is damaged`));
       return undefined;
     }
     findings.counts.patches += 1;
@@ -85,8 +80,8 @@ async function checkPatches(check: Check): Promise<void> {
     const isOpen = snapshot.openTurns.has(turn) && !patch.fsRoot;
     // The number was taken in the store that this one was copied from, and its record was gone there.
     if (turn === 0 && patch.fsRoot && patch.payload === NO_HASH) return undefined;
-    if (turn < 1 || turn >= nextTurn || isOpen) {
-      findings.add(problemOfPatch(seq, `patch ${seq} is on a turn that is not there`, true));
+    if (turn < 1 || turn >= snapshot.tails.nextTurn || isOpen) {
+      findings.add(PATCH_RECORDS.problem(seq, `patch ${seq} is on a turn that is not there`));
     }
     if (!core.index.patchesOf([turn]).includes(seq)) {
       findings.add(staleIndex(`the index does not know patch ${seq}`, String(seq)));
@@ -103,16 +98,67 @@ async function checkMissing({ core, files, findings }: Check, patch: PatchRecord
   const read = () => readFsRoots(files, core.index.patchesOf([Number(patch.turn)]));
   const roots = fsRoot ? await orNothing(read, 'CORRUPT') : undefined;
   if (roots?.some((root) => root.seq > seq) === true) return;
-  findings.add(problemOfPatch(seq, `the payload of patch ${seq} cannot be read`, false));
+  findings.add(PATCH_RECORDS.problem(seq, `the payload of patch ${seq} cannot be read`, false));
 }
 
-function problemOfPatch(seq: number, what: string, inRecord: boolean): Found {
-  return {
-    what,
-    file: PATCHES_FILE,
-    offset: seq * PATCH_RECORD_BYTES,
-    id: String(seq),
-    severity: 'lost',
-    length: inRecord ? PATCH_RECORD_BYTES : 0,
-  };
+// Callers of these reads give the numbers in rising order, and each function picks its kind.
+
+export async function readPatches(files: StoreFiles, seqs: readonly number[]): Promise<PatchRow[]> {
+  const rows: PatchRow[] = [];
+  for (const seq of seqs) {
+    const { fsRoot, ...row } = await PATCH_RECORDS.mustRead(files, seq);
+    if (!fsRoot) rows.push(row);
+  }
+  return rows;
+}
+
+/** The root of each turn that counts, in the order of their numbers. */
+export async function readFsRoots(
+  files: StoreFiles,
+  seqs: readonly number[],
+): Promise<FsRootRow[]> {
+  const newest = new Map<bigint, FsRootRow>();
+  for (const seq of seqs) {
+    const { turn, payload: root, fsRoot } = await PATCH_RECORDS.mustRead(files, seq);
+    if (!fsRoot) continue;
+    // The entry is removed first, so that the map keeps the order of the roots that count.
+    newest.delete(turn);
+    newest.set(turn, { turn, root, seq });
+  }
+  return [...newest.values()];
+}
+
+/** The number of the newest patch, or 0. */
+export async function newestPatch(files: StoreFiles, seqs: readonly number[]): Promise<number> {
+  for (const seq of seqs.toReversed()) {
+    if (!(await PATCH_RECORDS.mustRead(files, seq)).fsRoot) return seq;
+  }
+  return 0;
+}
+
+/** The root that the turn was appended with, if there was one. */
+export async function firstFsRoot(
+  files: StoreFiles,
+  seqs: readonly number[],
+): Promise<Hash | undefined> {
+  for (const seq of seqs) {
+    const { payload, fsRoot } = await PATCH_RECORDS.mustRead(files, seq);
+    if (fsRoot) return payload;
+  }
+  return undefined;
+}
+
+/** Yields patches and file-system roots below `next`, newest first. Skips a root that another one replaced. */
+export async function* readPatchEdges(
+  { files }: State,
+  next: number,
+): AsyncGenerator<readonly PatchEdge[]> {
+  const rooted = new BitSet();
+  for await (const page of PATCH_RECORDS.pagesBack(files, next)) {
+    yield page.flatMap(({ number, record }): PatchEdge[] => {
+      if (record === undefined) throw PATCH_RECORDS.damaged(number);
+      const { turn, payload, fsRoot } = record;
+      return fsRoot && !rooted.add(Number(turn)) ? [] : [{ turn, payload, fsRoot }];
+    });
+  }
 }

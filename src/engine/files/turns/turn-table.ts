@@ -5,6 +5,7 @@ import {
   isCollected,
   NOTHING_COLLECTED,
 } from '../../../format/collected-map.ts';
+import { FILE_MAGIC } from '../../../format/file-header.ts';
 import {
   decodeTurnRecord,
   TURN_RECORD_BYTES,
@@ -22,6 +23,7 @@ import type { TurnEdge } from '../../upkeep.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
+import { RecordFile } from '../truth/record-file.ts';
 import type { State, Tails } from '../truth/state.ts';
 
 export const TYPES_FILE = 'turns/types.jsonl';
@@ -33,7 +35,15 @@ const LINE_BREAK = 0x0a;
 
 export const COLLECTED_FILE = 'turns/collected.map';
 
-export const TURNS_FILE = 'turns/turns.log';
+export const TURN_RECORDS: RecordFile<TurnRecord> = new RecordFile({
+  name: 'turns/turns.log',
+  magic: FILE_MAGIC.turns,
+  bytes: TURN_RECORD_BYTES,
+  tail: 'nextTurn',
+  what: 'the record of turn',
+  decode: decodeTurnRecord,
+  has: ({ id }, number) => Number(id) === number,
+});
 
 /** The approximate size of a cached row in V8: the object, two bigints, a 64-character hash. */
 const CACHED_TURN_BYTES = 512;
@@ -79,7 +89,7 @@ export class TurnTable {
     const cached = this.#turns.get(id);
     if (cached !== undefined) return cached;
     const first = alone ? id : Math.floor(id / PAGE_RECORDS) * PAGE_RECORDS;
-    const bytes = await this.#readSlots(first, alone ? 1 : PAGE_RECORDS);
+    const bytes = await TURN_RECORDS.readBytes(this.#files, first, alone ? 1 : PAGE_RECORDS);
     return this.#takeUpTo(id, first, bytes);
   }
 
@@ -88,7 +98,7 @@ export class TurnTable {
     const turns: (StoredTurn | undefined)[] = [];
     for (const { from, to } of stretchesOf(ids)) {
       const [first = 0, last = 0] = [ids[from], ids[to - 1]];
-      const bytes = await this.#readSlots(first, last - first + 1);
+      const bytes = await TURN_RECORDS.readBytes(this.#files, first, last - first + 1);
       for (const id of ids.slice(from, to)) turns.push(this.#mustDecode(bytes, first, id));
     }
     this.#reads += ids.length;
@@ -121,10 +131,6 @@ export class TurnTable {
     return { row, jump: Number(record.jump), sideJump: Number(record.sideJump), idempotency };
   }
 
-  #readSlots(first: number, count: number): Promise<Uint8Array> {
-    return this.#files.read(TURNS_FILE, first * TURN_RECORD_BYTES, count * TURN_RECORD_BYTES);
-  }
-
   /** Also caches the older neighbours of `wanted`: a reader of a turn mostly reads its parents next. */
   #takeUpTo(wanted: number, first: number, bytes: Uint8Array): StoredTurn | undefined {
     for (let id = Math.max(1, first); id < wanted; id += 1) {
@@ -140,7 +146,7 @@ export class TurnTable {
   #mustDecode(bytes: Uint8Array, first: number, id: number): StoredTurn | undefined {
     const turn = this.#decode(bytes, first, id);
     if (turn !== 'damaged') return turn;
-    throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is damaged`);
+    throw TURN_RECORDS.damaged(id);
   }
 
   /** `bytes` begin with the slot of turn `first`. */
@@ -148,10 +154,8 @@ export class TurnTable {
     const at = (id - first) * TURN_RECORD_BYTES;
     const slot = bytes.subarray(at, at + TURN_RECORD_BYTES);
     if (slot.length === 0 || ZERO_RECORD.equals(slot)) return undefined;
-    const record = decodeTurnRecord(slot);
-    if (record === undefined || record.id !== BigInt(id) || record.payload === undefined)
-      return 'damaged';
-    return this.toStored(record) ?? 'damaged';
+    const record = TURN_RECORDS.decode(slot, id);
+    return (record?.payload && this.toStored(record)) ?? 'damaged';
   }
 }
 
@@ -166,45 +170,14 @@ function* stretchesOf(ids: readonly number[]): Generator<{ from: number; to: num
   }
 }
 
-/** Undefined when the slot is empty or damaged. */
-export async function readTurnRecord(
-  files: StoreFiles,
-  id: number,
-): Promise<TurnRecord | undefined> {
-  const slot = await readSlot(files, id);
-  return typeof slot === 'string' ? undefined : slot;
-}
-
 /** The slot of an open turn is empty. */
 export async function readSlot(
   files: StoreFiles,
   id: number,
 ): Promise<'empty' | 'damaged' | TurnRecord> {
-  const slot = await files.read(TURNS_FILE, id * TURN_RECORD_BYTES, TURN_RECORD_BYTES);
+  const slot = await TURN_RECORDS.readBytes(files, id);
   if (slot.every((byte) => byte === 0)) return 'empty';
-  const record = decodeTurnRecord(slot);
-  return Number(record?.id) === id && record !== undefined ? record : 'damaged';
-}
-
-/** Yields every turn below `next`, oldest first. `turn` is missing where the slot is empty or damaged. */
-export async function* scanTurns(
-  files: StoreFiles,
-  next: number,
-): AsyncGenerator<readonly { readonly id: number; readonly turn: TurnRecord | undefined }[]> {
-  for (let first = 1; first < next; first += EDGE_RECORDS) {
-    const count = Math.min(EDGE_RECORDS, next - first);
-    const length = count * TURN_RECORD_BYTES;
-    const piece = await files.read(TURNS_FILE, first * TURN_RECORD_BYTES, length);
-    yield Array.from({ length: count }, (_, at) => {
-      const start = at * TURN_RECORD_BYTES;
-      const turn = decodeTurnRecord(piece.subarray(start, start + TURN_RECORD_BYTES));
-      return { id: first + at, turn: Number(turn?.id) === first + at ? turn : undefined };
-    });
-  }
-}
-
-export function turnGone(id: number): Error {
-  return corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is gone`);
+  return TURN_RECORDS.decode(slot, id) ?? 'damaged';
 }
 
 /** The record of a turn whose type has the tag `typeTag`. The opposite of `TurnTable.toStored`. */
@@ -228,34 +201,20 @@ export function toTurnFields(turn: StoredTurn, typeTag: string): TurnFields {
   };
 }
 
-/** Small enough that a page of edges is decoded in a millisecond or two. */
-const EDGE_RECORDS = 1024;
-
 /** Yields sealed turns below `next` that are not collected, newest first. Skips `open` turns. */
 export async function* readTurnEdges(
   { files, collected }: State,
   next: number,
   open: { has(id: number): boolean },
 ): AsyncGenerator<readonly TurnEdge[]> {
-  for (let end = next; end > 1; end -= EDGE_RECORDS) {
-    const first = Math.max(1, end - EDGE_RECORDS);
-    const length = (end - first) * TURN_RECORD_BYTES;
-    const bytes = await files.read(TURNS_FILE, first * TURN_RECORD_BYTES, length);
-    const page: TurnEdge[] = [];
-    for (let id = end - 1; id >= first; id -= 1) {
-      if (open.has(id) || isCollected(collected, id)) continue;
-      page.push(turnAt(bytes, (id - first) * TURN_RECORD_BYTES, id));
-    }
-    yield page;
+  const isSealed = (id: number): boolean => !open.has(id) && !isCollected(collected, id);
+  for await (const page of TURN_RECORDS.pagesBack(files, next, isSealed)) {
+    yield page.map(({ number, record }) => {
+      if (record?.payload === undefined) throw TURN_RECORDS.damaged(number);
+      const { id, parent, payload } = record;
+      return { id, parent, payload };
+    });
   }
-}
-
-function turnAt(bytes: Uint8Array, at: number, id: number): TurnEdge {
-  const turn = decodeTurnRecord(bytes.subarray(at, at + TURN_RECORD_BYTES));
-  if (turn?.payload === undefined || turn.id !== BigInt(id)) {
-    throw corrupt(TURNS_FILE, id * TURN_RECORD_BYTES, `the record of turn ${id} is damaged`);
-  }
-  return { id: turn.id, parent: turn.parent, payload: turn.payload };
 }
 
 export async function readCollected(files: StoreFiles): Promise<CollectedMap> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { jumpsToGrandJump, type TurnRecord } from '../../../format/turn-record.ts';
-import { TurnLinks } from './check-turns.ts';
+import { TurnLinks } from './turns.ts';
 
 /** A chain of turns with ids from 1, as appending makes it. */
 function chain(length: number): TurnRecord[] {
