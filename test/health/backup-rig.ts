@@ -3,7 +3,7 @@ import type { Engine } from '../../src/engine/engine.ts';
 import type { BackupReport } from '../../src/engine/upkeep.ts';
 import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
 import { createFiles } from '../../src/engine/files/core/create-files.ts';
-import { FilesEngine } from '../../src/engine/files/files-engine.ts';
+import { type FilesEngine, filesEngine } from '../../src/engine/files/files-engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { openWriter } from '../../src/engine/files/open-writer.ts';
 import { StoreFiles } from '../../src/engine/files/disk/store-files.ts';
@@ -54,7 +54,7 @@ export async function openLive(
     clock,
     checkpointMs: Infinity,
   });
-  return { writer, engine: new FilesEngine(writer) };
+  return { writer, engine: filesEngine(writer) };
 }
 
 /** A store that random commits go to, and everything it ever showed. */

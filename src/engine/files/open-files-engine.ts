@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { ulid } from 'ulid';
 import { invalid, notFound } from '../../base/errors.ts';
 import { encodeFormatFile } from '../../format/format-file.ts';
-import type { Engine } from '../engine.ts';
 import type { Io } from '../io.ts';
 import { NOTE_FILE } from './backup/backup-note.ts';
 import { UNFINISHED_FILE } from './backup/restore-store.ts';
@@ -14,7 +13,7 @@ import { LOCK_FILE } from './disk/owner-lock.ts';
 import { OWNER_FILE, describeOwner } from './disk/owner-note.ts';
 import { StoreFiles } from './disk/store-files.ts';
 import { makeFolder } from './disk/folders.ts';
-import { FilesEngine } from './files-engine.ts';
+import { type FilesEngine, filesEngine } from './files-engine.ts';
 import type { ShelfSource } from './index/shelf.ts';
 import { sqliteShelves } from './index/sqlite-shelves.ts';
 import { INDEX_FILE } from './index/store-index.ts';
@@ -53,7 +52,7 @@ const RESERVE_BYTES = 4 * 1024 * 1024;
 export async function openFilesEngine(
   dir: string,
   options: FilesEngineOptions = {},
-): Promise<Engine> {
+): Promise<FilesEngine> {
   const { io = nodeIo, create = true, durability = 'safe', segmentBytes = SEGMENT_BYTES } = options;
   const owner = describeOwner({ durability, shares: options.shares ?? false });
   const root = resolve(dir);
@@ -88,7 +87,7 @@ export async function openFilesEngine(
         checkpointMs: options.checkpointMs ?? 5000,
         reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
       });
-      return new FilesEngine(writer);
+      return filesEngine(writer);
     } catch (error) {
       await closeAll([() => files.close(), () => lock.release()]).catch(() => undefined);
       throw error;

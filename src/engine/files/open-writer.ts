@@ -27,7 +27,7 @@ import {
 import { Journal, type JournalOptions, leaveMark, SEGMENTS } from './journal/journal.ts';
 import { MARK_FILE, secureLastFrame } from './journal/read-journal.ts';
 import { Reserve } from './journal/reserve.ts';
-import { findAbandoned, sealAbandoned } from './open-turns/open-turn-file.ts';
+import { findAbandoned, sealAbandoned } from './open-turns/open-turns.ts';
 import { ErasedBlobs } from './packs/erased-blobs.ts';
 import { listPacks, removeUnnamed } from './packs/pack-file.ts';
 import { TypeTable, readCollected, withCollected } from './turns/turn-table.ts';

@@ -19,7 +19,7 @@ import {
 } from '../journal/checkpoint-file.ts';
 import { EXTENTS_FOLDER } from '../logs/line-log.ts';
 import { listLogs } from '../logs/logs.ts';
-import { OPEN_FOLDER } from '../open-turns/open-turn-file.ts';
+import { OPEN_FOLDER } from '../open-turns/open-turns.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import { packFile } from '../packs/pack-file.ts';
 import { type CopyRun, CopySink, newCopied } from '../truth/copy.ts';

@@ -21,7 +21,7 @@ import type { DocBase, DocBases } from '../docs/doc-bases.ts';
 import { DOCS_FILE, contextDoc } from '../docs/doc-log.ts';
 import { HEAD_RECORDS } from '../heads/head-table.ts';
 import { extentsFile } from '../logs/line-log.ts';
-import { openFileBytes, openTurnFile } from '../open-turns/open-turn-file.ts';
+import { openFileBytes, openTurnFile } from '../open-turns/open-turns.ts';
 import { ALIAS_RECORDS, encodePacks } from '../packs/pack-file.ts';
 import { ERASED_FILE, type ErasedBlobs } from '../packs/erased-blobs.ts';
 import { PATCH_RECORDS } from '../patches/patches.ts';

@@ -23,7 +23,7 @@ import { HEAD_RECORDS, HeadTable, indexHead, withOpen } from '../heads/head-tabl
 import type { Index } from '../index/store-index.ts';
 import type { JournalPlace } from '../journal/journal.ts';
 import { extentsFile, hasLog, readLogState } from '../logs/line-log.ts';
-import { readOpenText } from '../open-turns/open-turn-file.ts';
+import { readOpenText } from '../open-turns/open-turns.ts';
 import { BlobReader } from '../packs/blob-reader.ts';
 import type { BlobPlaced } from '../packs/pack-file.ts';
 import { ErasedBlobs } from '../packs/erased-blobs.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../format/head-record.ts';
 import { decodeHeadMoves, headMovesName, type HeadMove } from '../../../format/head-moves.ts';
 import { corrupt, REPAIR } from '../disk/io-error.ts';
-import { openTurnFile } from '../open-turns/open-turn-file.ts';
+import { openTurnFile } from '../open-turns/open-turns.ts';
 import type { Index } from '../index/store-index.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { RecordFile } from '../truth/record-file.ts';
