@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NO_TURN, type TurnId } from '../base/brand.ts';
+import { VALUE_BOUNDS, findExcess } from '../base/bounded-json.ts';
 import { isQuipuError } from '../base/errors.ts';
 import { groupsOf } from '../base/groups-of.ts';
 import { untilFirst } from '../base/until-first.ts';
@@ -70,6 +71,16 @@ export async function replaceAfter(
 /** Returns a turn with `value` as JSON, its keys in their order. */
 export function toJsonTurn(type: string, value: unknown): NewTurn {
   return { type, encoding: 'json', payload: Buffer.from(JSON.stringify(value)) };
+}
+
+/** Returns the bytes of a value as JSON; Infinity for one over the bounds, also if JSON cannot be written so deep. */
+export function jsonBytes(value: unknown): number {
+  try {
+    const json = JSON.stringify(value);
+    return findExcess(json, VALUE_BOUNDS) === undefined ? Buffer.byteLength(json) : Infinity;
+  } catch {
+    return Infinity;
+  }
 }
 
 /** Carries `attempt` out again when another writer has moved, made or removed what it relies on. */

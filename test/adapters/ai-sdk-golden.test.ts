@@ -1,12 +1,17 @@
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { expect, it } from 'vitest';
+import type { PayloadEncoding } from '../../src/context/payloads/codecs.ts';
 import type { Store } from '../../src/store/store.ts';
 import { collect, setUp } from './ai-sdk-rig.ts';
 
 // Stores that the adapter wrote before must stay readable, and what it writes stays the same: these names and bytes.
 
 /** A context: its name and kind, and its turns as type, encoding and bytes. */
-type Shown = [name: string, kind: string, turns: [type: string, encoding: string, text: string][]];
+type Shown = [
+  name: string,
+  kind: string,
+  turns: [type: string, encoding: PayloadEncoding, text: string][],
+];
 
 const QUESTION =
   '{"id":"u1","role":"user","metadata":{"b":1,"a":[null,"é"]},"parts":[{"type":"text","text":"q"}]}';

@@ -323,6 +323,7 @@ export const PUBLIC_NAMES: Readonly<Record<string, readonly string[]>> = {
     'type WordFinder',
     'wordFinder',
   ],
+  './agents': ['Conversations', 'type Answer', 'type ConversationShape', 'type Message'],
   './langgraph': ['QuipuSaver', 'QuipuStore'],
   './claude-agent': ['QuipuSessionStore'],
   './openai-agents': ['QuipuSession'],
