@@ -9,11 +9,10 @@ import type { Machine } from './process.ts';
 import { invalid } from '../../base/errors.ts';
 import { parsePlace, type Place } from '../../base/place.ts';
 import { parseSeconds } from './parse.ts';
-import { tableOf, toScreen, type Column, type ShowRows } from './screen.ts';
+import { tableOf, toScreen, toPlainLine, type Column, type ShowRows } from './text.ts';
 import { option } from './verb.ts';
 import type { GivenIn, Takes, TypedVerb, Verb, VerbWords } from './verb.ts';
 import type { Progress } from '../../engine/engine.ts';
-import { toPlainLine } from './text.ts';
 
 /** The shell that called `quipu`: all that a command may touch besides the files it is told to read or write. */
 export interface QuipuShell {
@@ -67,7 +66,9 @@ export interface CommandIo extends AsyncDisposable {
   print<T>(value: T, show: (value: T) => string): Promise<void>;
   /** Prints a list: with `--json` one value a line, else a table, and nothing at all for an empty one. */
   printRows<T>(rows: readonly T[], show: ShowRows<T>): Promise<void>;
-  /** Says on standard error with which option a list goes on. Standard output holds the list alone. */
+  /** Prints a value beside a list on standard error: with `--json` as JSON, else as the text. */
+  note(value: Readonly<Record<string, unknown>>, text: string): void;
+  /** Says with which option a list goes on. */
   noteMore(next: Readonly<Record<string, unknown>>): void;
 }
 
@@ -173,6 +174,8 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
   const place = locateStore(places);
   const json = options.json ?? false;
   const printJson = (value: unknown): Promise<void> => shell.out(`${JSON.stringify(value)}\n`);
+  const note: CommandIo['note'] = (value, text) =>
+    shell.err(`${json ? JSON.stringify(value) : text}\n`);
   const token = options.token ?? (env['QUIPU_TOKEN'] || undefined);
   const waitMs = Math.round((options.wait ?? WAIT_SECONDS) * 1000);
   // A folder takes no token, and a server decides for itself whether to create anything.
@@ -205,9 +208,10 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
       // Bytes, because colours are codes. What is stored was cleaned when it became a cell of a table.
       else if (rows.length > 0) await shell.out(Buffer.from(show(rows, toScreen(shell))));
     },
+    note,
     noteMore(next) {
       const flags = Object.entries(next).map(([name, value]) => `--${name} ${String(value)}`);
-      shell.err(json ? `${JSON.stringify(next)}\n` : `more: ${flags.join(' ')}\n`);
+      note(next, `more: ${flags.join(' ')}`);
     },
     async [Symbol.asyncDispose]() {
       for (const store of opened) {
@@ -272,28 +276,26 @@ export function isAddress(text: string): boolean {
 const REDRAW_MS = 100;
 const BAR_CHARS = 24;
 
-export interface ProgressLine {
-  readonly report: Progress;
-  /** Wipes the line, so that the next output starts on a clean one. */
-  end(): void;
-}
-
-/** A bar on standard error that redraws itself in place. Prints nothing when nobody watches. */
-export function startProgress(shell: QuipuShell): ProgressLine {
+/**
+ * Runs long work with a bar on standard error that redraws itself in place, and that is wiped before anything else is
+ * printed. There is no bar when nobody watches.
+ */
+export async function withProgress<T>(
+  shell: QuipuShell,
+  work: (report: Progress) => Promise<T>,
+): Promise<T> {
   let drawnAt = -Infinity;
-  let drawn = false;
-  return {
-    report(done, total, what) {
-      const now = shell.now();
-      if (!shell.isTerminal || now - drawnAt < REDRAW_MS) return;
-      drawnAt = now;
-      drawn = true;
-      shell.status(toProgressText(done, total, what));
-    },
-    end() {
-      if (drawn) shell.status('');
-    },
+  const report: Progress = (done, total, what) => {
+    const now = shell.now();
+    if (!shell.isTerminal || now - drawnAt < REDRAW_MS) return;
+    drawnAt = now;
+    shell.status(toProgressText(done, total, what));
   };
+  try {
+    return await work(report);
+  } finally {
+    if (drawnAt > -Infinity) shell.status('');
+  }
 }
 
 function toProgressText(done: number, total: number, what: string): string {
@@ -302,17 +304,4 @@ function toProgressText(done: number, total: number, what: string): string {
   const part = Math.min(1, done / total);
   const filled = Math.round(part * BAR_CHARS);
   return `${'#'.repeat(filled)}${'.'.repeat(BAR_CHARS - filled)} ${Math.floor(part * 100)}% ${name}`;
-}
-
-/** Runs long work with a bar that is wiped before anything else is printed. */
-export async function withProgress<T>(
-  shell: QuipuShell,
-  work: (report: Progress) => Promise<T>,
-): Promise<T> {
-  const progress = startProgress(shell);
-  try {
-    return await work(progress.report);
-  } finally {
-    progress.end();
-  }
 }

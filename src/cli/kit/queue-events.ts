@@ -18,7 +18,7 @@ const NEEDED = ['source', 'type', 'content'];
 const KNOWN = new Set([...NEEDED, 'subtype', 'id', 'created_at']);
 
 /** Reads events from lines of JSON. An error names the first wrong line by its number. Blank lines do not count. */
-export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<NewEvent[]> {
+async function readEvents(source: AsyncIterable<Uint8Array>): Promise<NewEvent[]> {
   const events: NewEvent[] = [];
   let number = 0;
   let bytes = 0;
@@ -40,6 +40,29 @@ export async function readEvents(source: AsyncIterable<Uint8Array>): Promise<New
     throw new QuipuError(error.code, message, error.data, { cause: error });
   }
   return events;
+}
+
+/** What people give of an event that they push, or of many. */
+export interface PushGiven {
+  readonly source?: string;
+  readonly type?: string;
+  readonly subtype?: string;
+  readonly content?: string;
+  readonly batch?: boolean;
+}
+
+/** The events to push. `missing` makes the error for an option that is needed. The store checks the values. */
+export async function readPushed(
+  stdin: AsyncIterable<Uint8Array>,
+  given: PushGiven,
+  missing: (option: string) => QuipuError,
+): Promise<NewEvent[]> {
+  if (given.batch === true) return readEvents(stdin);
+  const { source, type, subtype = null, content } = given;
+  for (const [option, value] of Object.entries({ source, type, content })) {
+    if (value === undefined) throw missing(`--${option}`);
+  }
+  return [{ source, type, subtype, content } as NewEvent];
 }
 
 function toEvent(line: Uint8Array, number: number): NewEvent | undefined {
@@ -72,8 +95,8 @@ const CELL_CHARS = 60;
 export function toQueueText(info: QueueInfo): string {
   const facts = toFacts([
     ['thread', info.thread],
-    ['events', String(info.event_count)],
-    ['subscriptions', String(info.subscriptions.length)],
+    ['events', info.event_count],
+    ['subscriptions', info.subscriptions.length],
   ]);
   if (info.progress.length === 0) return facts;
   const known = new Map(info.subscriptions.map((row) => [row.consumer_id, row]));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CliRig } from '../../../test/cli/rig.ts';
-import { toScreen } from './screen.ts';
+import { toScreen } from './text.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const screen = (columns: number | undefined, env: Record<string, string> = {}) =>

@@ -1,10 +1,9 @@
 import { given } from '../../base/given.ts';
-import { invalid, notFound } from '../../base/errors.ts';
-import type { BlobInfo } from '../../store/blobs.ts';
-import type { Store } from '../../store/store.ts';
-import type { QuipuShell, QuipuVerb } from '../kit/command.ts';
-import { quipuVerb, startProgress, toHash } from '../kit/command.ts';
-import { stillUsed } from './erasure.ts';
+import { invalid, locked, notFound, type QuipuError } from '../../base/errors.ts';
+import type { TurnId } from '../../base/brand.ts';
+import type { Progress } from '../../engine/engine.ts';
+import type { EraseReport } from '../../engine/upkeep.ts';
+import { quipuVerb, toHash, withProgress, type QuipuVerb } from '../kit/command.ts';
 import { readInput, toFileError } from '../kit/input.ts';
 import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
 import { parseCount } from '../kit/parse.ts';
@@ -13,10 +12,6 @@ import { findBlob } from './short-hash.ts';
 import { argument, option, preset, required, type ArgumentOf } from '../kit/verb.ts';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-
-interface PutGiven {
-  readonly sha256?: boolean;
-}
 
 const create = quipuVerb({
   name: 'create',
@@ -30,11 +25,13 @@ const create = quipuVerb({
     argument('<file>', 'the file, or - for standard input'),
     option('--sha256', 'also find it as blob:sha256:<hex>'),
   ],
-  async give(io, path, options) {
+  async give(io, path, { sha256 = false }) {
     const { shell } = io;
     const total = path === '-' ? 0 : await sizeOf(resolve(shell.cwd, path), path);
-    const store = await io.createStore();
-    return putWatched(store, readInput(shell, path), { ...options, total, shell });
+    const { blobs } = await io.createStore();
+    return withProgress(shell, (report) =>
+      blobs.put(counted(readInput(shell, path), total, report), { sha256 }),
+    );
   },
   show: toHash,
 });
@@ -48,29 +45,16 @@ async function sizeOf(path: string, given: string): Promise<number> {
   return found.size;
 }
 
-interface Watch extends PutGiven {
-  readonly total: number;
-  readonly shell: QuipuShell;
-}
-
-async function putWatched(
-  store: Store,
+async function* counted(
   source: AsyncIterable<Uint8Array>,
-  { total, shell, sha256 = false }: Watch,
-): Promise<BlobInfo> {
-  const progress = startProgress(shell);
-  async function* counted(): AsyncIterable<Uint8Array> {
-    let done = 0;
-    for await (const piece of source) {
-      yield piece;
-      done += piece.length;
-      progress.report(done, total, toSize(done));
-    }
-  }
-  try {
-    return await store.blobs.put(counted(), { sha256 });
-  } finally {
-    progress.end();
+  total: number,
+  report: Progress,
+): AsyncIterable<Uint8Array> {
+  let done = 0;
+  for await (const piece of source) {
+    yield piece;
+    done += piece.length;
+    report(done, total, toSize(done));
   }
 }
 
@@ -170,5 +154,32 @@ const rm = quipuVerb({
     if (!report.erased) throw stillUsed([report]);
   },
 });
+
+const NOUNS: Readonly<Record<string, string>> = {
+  chats: 'chat',
+  workflows: 'workflow',
+  sessions: 'session',
+};
+
+/** The error of a command that erased nothing, because other turns need the bytes. */
+export function stillUsed(reports: readonly EraseReport[], own?: TurnId): QuipuError<'LOCKED'> {
+  const turns = new Set(reports.flatMap(({ usedBy }) => usedBy));
+  if (own !== undefined) turns.delete(own);
+  const listed = [
+    ...(turns.size === 0 ? [] : [`turns ${toSorted(turns).join(', ')}`]),
+    ...new Set(
+      reports.flatMap(({ neededBy }) => neededBy.map(({ kind, id }) => `${NOUNS[kind]} ${id}`)),
+    ),
+  ].join(', ');
+  return locked(
+    'blob',
+    listed,
+    `nothing was erased, because the same bytes are used by ${listed}; erase them all with --everywhere`,
+  );
+}
+
+function toSorted(turns: Iterable<TurnId>): TurnId[] {
+  return [...turns].toSorted((a, b) => (a < b ? -1 : 1));
+}
 
 export const blobVerbs: readonly QuipuVerb[] = [create, list, get, show, rm];

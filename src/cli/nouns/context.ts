@@ -13,16 +13,13 @@ import {
   READ_OPTIONS,
   contextArgument,
   toDetails,
-  toKey,
-  toName,
 } from './turn-options.ts';
 import type { DetailsOptions } from './turn-options.ts';
 import { quipuVerb, toId, upTo, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { mustGetContext, mustGetTurn, openContext, toTurnLine } from './turn-output.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';
 import { collect, parseCount, parseTime, parseTurnId, parseTurnIdOrNone } from '../kit/parse.ts';
-import { tableOf, type Column } from '../kit/screen.ts';
-import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
+import { tableOf, toFacts, toPlainLine, toTime, type Column } from '../kit/text.ts';
 import { argument, oneOf, option, preset, type OptionsIn } from '../kit/verb.ts';
 
 const create = quipuVerb({
@@ -48,7 +45,7 @@ const create = quipuVerb({
     const details = toDetails(options);
     return orGet === true && name !== undefined
       ? contexts.getOrCreate(name, details)
-      : contexts.create({ ...details, ...toName(options), ...toKey(options) });
+      : contexts.create({ ...details, ...given({ name, idempotencyKey: key }) });
   },
   show: toId,
 });
@@ -91,9 +88,7 @@ const list = quipuVerb({
     const isNamed = items.some(({ name }) => name !== undefined);
     const shown = COLUMNS.filter(([heading]) => isNamed || heading !== 'NAME');
     await io.printRows(items, tableOf(shown));
-    if (total !== undefined) {
-      io.shell.err(io.json ? `${JSON.stringify({ total })}\n` : `total: ${total}\n`);
-    }
+    if (total !== undefined) io.note({ total }, `total: ${total}`);
     if (cursor !== undefined) io.noteMore({ cursor });
   },
 });
@@ -144,18 +139,18 @@ function toFlags(flags: number): string {
 function toContextFacts(context: Context): string {
   const { name, title, kind, labels, meta } = context;
   return toFacts([
-    ['context', String(context.id)],
-    ...(name === undefined ? [] : [['name', toPlainLine(name, name.length)] as const]),
-    ...(title === undefined ? [] : [['title', title] as const]),
-    ...(kind === undefined ? [] : [['kind', kind] as const]),
-    ...(labels.length === 0 ? [] : [['labels', labels.join(', ')] as const]),
+    ['context', context.id],
+    ['name', name && toPlainLine(name, name.length)],
+    ['title', title],
+    ['kind', kind],
+    ['labels', labels.length === 0 ? undefined : labels.join(', ')],
     ['head', context.head === NO_TURN ? 'none' : `${context.head} at depth ${context.headDepth}`],
-    ...(context.base === NO_TURN ? [] : [['forked from', String(context.base)] as const]),
-    ...(context.openTurn === NO_TURN ? [] : [['open turn', String(context.openTurn)] as const]),
-    ...(context.flags === 0 ? [] : [['flags', toFlags(context.flags)] as const]),
+    ['forked from', context.base === NO_TURN ? undefined : context.base],
+    ['open turn', context.openTurn === NO_TURN ? undefined : context.openTurn],
+    ['flags', context.flags === 0 ? undefined : toFlags(context.flags)],
     ['created', toTime(context.createdAt)],
     ['updated', toTime(context.updatedAt)],
-    ...(meta === undefined ? [] : [['meta', JSON.stringify(meta)] as const]),
+    ['meta', meta === undefined ? undefined : JSON.stringify(meta)],
   ]);
 }
 
@@ -252,7 +247,8 @@ const fork = quipuVerb({
   ],
   async give(io, turn, options) {
     const { contexts } = await io.openStore();
-    return contexts.fork(turn, { ...toDetails(options), ...toName(options), ...toKey(options) });
+    const { name, key: idempotencyKey } = options;
+    return contexts.fork(turn, { ...toDetails(options), ...given({ name, idempotencyKey }) });
   },
   show: toId,
 });
@@ -265,7 +261,7 @@ const diff = quipuVerb({
   give: async (io, a, b) => (await io.openStore()).contexts.diff(a, b),
   show: ({ base = 'none', left, right }) =>
     toFacts([
-      ['base', String(base)],
+      ['base', base],
       ['left', left.join(' ')],
       ['right', right.join(' ')],
     ]),
@@ -312,7 +308,7 @@ const chain = quipuVerb({
   async run(io, id, options) {
     const store = await io.openStore();
     const tip = await mustGetTurn(store, id, { payload: false });
-    const { exportChain } = await import('./export-chain.ts');
+    const { exportChain } = await import('./context-lines.ts');
     await exportChain(io.shell, store, tip, options);
   },
 });
@@ -329,7 +325,7 @@ const exportVerb = quipuVerb({
     const store = await io.openStore();
     const { head, headDepth: depth } = await mustGetContext(store, context);
     const tip = head === NO_TURN ? undefined : { id: head, depth };
-    const { exportChain } = await import('./export-chain.ts');
+    const { exportChain } = await import('./context-lines.ts');
     await exportChain(io.shell, store, tip, options);
   },
 });

@@ -1,8 +1,9 @@
 import { quipuVerb, type QuipuVerb } from '../kit/command.ts';
-import { OUT_OPTIONS } from '../kit/output.ts';
+import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
 import { parseContext, parseCount, parseSince } from '../kit/parse.ts';
 import { argument, oneOf, option, preset } from '../kit/verb.ts';
 import { contextArgument } from './turn-options.ts';
+import { findContextId } from './turn-output.ts';
 
 // The work is loaded when a verb runs: these verbs stand alone, and so are loaded with all others that do.
 
@@ -90,8 +91,14 @@ const exportVerb = quipuVerb({
     oneOf('--as <format>', 'format of the output (default: markdown; with --json: jsonl)', FORMATS),
     ...OUT_OPTIONS,
   ],
-  async run(io, context, given) {
-    await (await import('./run-export.ts')).runExport(io, context, given);
+  async run(io, context, { as = io.json ? 'jsonl' : 'markdown', ...out }) {
+    const { exportHistory } = await import('../../import/out/export-history.ts');
+    const { SOURCES } = await import('../../import/sources/all-sources.ts');
+    const store = await io.openStore();
+    const id = await findContextId(store, context);
+    await using output = await openOutput(io.shell, out);
+    for await (const piece of exportHistory(store, id, as, SOURCES)) await output.write(piece);
+    await output.complete();
   },
 });
 

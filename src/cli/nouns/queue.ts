@@ -1,6 +1,6 @@
 import { given } from '../../base/given.ts';
-import { invalid } from '../../base/errors.ts';
-import type { EventType, NewEvent, Queue, QueueEvent, WorkNote } from '../../queue/events/queue.ts';
+import { invalid, type QuipuError } from '../../base/errors.ts';
+import type { Queue, QueueEvent, WorkNote } from '../../queue/events/queue.ts';
 import { quipuVerb, upTo } from '../kit/command.ts';
 import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { EVENT_TYPES, collect, parseCount, parseSeconds } from '../kit/parse.ts';
@@ -43,14 +43,6 @@ const show = quipuVerb({
   },
 });
 
-interface PushGiven {
-  readonly source?: string;
-  readonly type?: string;
-  readonly subtype?: string;
-  readonly content?: string;
-  readonly batch?: boolean;
-}
-
 const push = quipuVerb({
   name: 'push',
   summary: 'Append an event, or a batch from standard input. Prints the ids.',
@@ -69,32 +61,15 @@ const push = quipuVerb({
   ],
   async run(io, name, options) {
     const { shell } = io;
-    const events = await readPushed(shell, options);
+    const { readPushed } = await import('../kit/queue-events.ts');
+    const missing = (option: string): QuipuError => invalid(option, 'is needed');
+    const events = await readPushed(shell.stdin, options, missing);
     const queue = await (await io.createStore()).queues.open(name);
     const ids = await queue.pushBatch(events);
     if (!io.json) await shell.out(ids.map((id) => `${id}\n`).join(''));
     else await io.printJson(options.batch === true ? { ids } : { id: ids[0] });
   },
 });
-
-async function readPushed(shell: QuipuShell, options: PushGiven): Promise<NewEvent[]> {
-  if (options.batch === true) {
-    const { readEvents } = await import('../kit/queue-events.ts');
-    return readEvents(shell.stdin);
-  }
-  const { source, type, subtype, content } = options;
-  for (const [option, value] of Object.entries({ source, type, content })) {
-    if (value === undefined) throw invalid(`--${option}`, 'is needed');
-  }
-  return [
-    {
-      source: source ?? '',
-      type: type as EventType,
-      subtype: subtype ?? null,
-      content: content ?? '',
-    },
-  ];
-}
 
 const peek = quipuVerb({
   name: 'peek',

@@ -193,9 +193,9 @@ function toReport({ title }: Source, report: ImportReport, dryRun: boolean): str
   return toFacts([
     [title, dryRun ? 'nothing is written' : 'imported'],
     ['files', `${files}, ${unchanged} of them unchanged`],
-    ['sessions', String(sessions)],
+    ['sessions', sessions],
     ['turns', `${turns}, and ${asides} other records`],
-    ['forks', String(forks)],
+    ['forks', forks],
     ['blobs', `${blobs}, ${blobsShared} of them shared`],
     ['bytes', `${toSize(report.bytesIn)} in, ${toSize(report.bytesStored)} stored`],
     ...notes

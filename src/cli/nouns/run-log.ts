@@ -8,7 +8,7 @@ import { LEDGER_KIND } from '../../import/show/imported-turn.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import type { GivenContext } from '../kit/parse.ts';
-import { CYAN, YELLOW, toScreen, type Screen } from '../kit/screen.ts';
+import { CYAN, YELLOW, toScreen, type Screen } from '../kit/text.ts';
 import { columnsOf, fitLine, toAge, toPlainLine, toSize } from '../kit/text.ts';
 import {
   ASCII_STROKES,

@@ -110,7 +110,7 @@ const show = quipuVerb({
       ['forked from', header?.parentSession ?? ''],
       ['artifacts', `${details.artifacts.join(' ')} (${toSize(details.artifactBytes)})`],
       ['agent outputs', details.agentOutputs.join(' ')],
-      ['blobs', String(details.blobs)],
+      ['blobs', details.blobs],
     ]),
 });
 

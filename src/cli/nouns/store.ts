@@ -63,19 +63,17 @@ function toStatsFacts(place: string, found: Stats): string {
   return toFacts([
     ['store', place],
     ['engine', `${found.engine}, ${found.durability}`],
-    ['contexts', String(found.contexts)],
-    ['turns', String(found.turns)],
-    ['patches', String(found.patches)],
+    ['contexts', found.contexts],
+    ['turns', found.turns],
+    ['patches', found.patches],
     ['payloads', `${toSize(found.logicalBytes)} written`],
     ['blobs', `${found.blobs}, ${toSize(found.blobBytes)} as ${toSize(found.storedBytes)}`],
     ['sharing', `${found.sharingRatio.toFixed(2)} bytes of payloads per byte of blobs`],
     ['compression', `${found.compressionRatio.toFixed(2)} bytes of blobs per byte on disk`],
-    ['logs', String(found.logs)],
-    ['docs', String(found.docs)],
+    ['logs', found.logs],
+    ['docs', found.docs],
     ['on disk', toSize(found.diskBytes)],
-    ...(found.lastBackup === undefined
-      ? []
-      : [['last backup', new Date(found.lastBackup.at).toISOString()] as const]),
+    ['last backup', found.lastBackup && new Date(found.lastBackup.at).toISOString()],
   ]);
 }
 
@@ -121,12 +119,12 @@ function toNote({ what, count, why }: LeftOut): string {
 function toCopyFacts(report: CopyReport): string {
   const { turns, contexts, patches, blobs, blobBytes, logLines, docs } = report;
   return toFacts([
-    ['turns', String(turns)],
-    ['contexts', String(contexts)],
-    ['patches', String(patches)],
+    ['turns', turns],
+    ['contexts', contexts],
+    ['patches', patches],
     ['blobs', `${blobs}, ${toSize(blobBytes)}`],
-    ['log lines', String(logLines)],
-    ['documents', String(docs)],
+    ['log lines', logLines],
+    ['documents', docs],
     ['queues', `${report.queues}, ${report.queueEvents} events`],
     ['compared', 'equal'],
   ]);

@@ -8,8 +8,7 @@ import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.
 import type { TokenRecord } from '../../server/access/token.ts';
 import { isAddress, quipuVerb, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';
-import { tableOf } from '../kit/screen.ts';
-import { toFacts, toTime } from '../kit/text.ts';
+import { tableOf, toFacts, toTime } from '../kit/text.ts';
 import { argument, oneOf, option, type OptionOf } from '../kit/verb.ts';
 
 export interface TokenFileOption {

@@ -54,26 +54,14 @@ export const NAME_OPTION: readonly OptionOf<NameFlag>[] = [
   option('--name <text>', 'a name that no other context has'),
 ];
 
-export function toName({ name }: NameFlag): NameFlag {
-  return name === undefined ? {} : { name };
-}
-
 export function contextArgument(): ArgumentOf<GivenContext> {
   return argument('<context>', 'context id, or its name (@7: the name 7)', parseContext);
 }
 
-export function toKey({ key }: KeyFlag): { idempotencyKey?: string } {
-  return key === undefined ? {} : { idempotencyKey: key };
-}
-
 export const APPEND_OPTIONS: readonly OptionOf<AppendFlags>[] = [...PLACE_OPTIONS, ...KEY_OPTION];
 
-export function toAppendOptions(flags: AppendFlags): AppendOptions {
-  const { parent, expectHead } = flags;
-  return {
-    ...given({ parent, expectedHead: expectHead }),
-    ...toKey(flags),
-  };
+export function toAppendOptions({ parent, expectHead, key }: AppendFlags): AppendOptions {
+  return given({ parent, expectedHead: expectHead, idempotencyKey: key });
 }
 
 /** The details that people give about a context. */

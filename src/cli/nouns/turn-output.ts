@@ -1,8 +1,7 @@
 import { notFound } from '../../base/errors.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { CommandIo } from '../kit/command.ts';
-import { tableOf, type ShowRows } from '../kit/screen.ts';
-import { toPlainLine, toSize, toTime } from '../kit/text.ts';
+import { tableOf, toPlainLine, toSize, toTime, type ShowRows } from '../kit/text.ts';
 import type { Contexts, ReadOptions, TurnPage } from '../../context/contexts.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
 import type { Context } from '../../context/context.ts';
@@ -49,12 +48,9 @@ function toPayloadText(turn: Turn): string {
 
 /** Prints the turns of a page, and tells people how to see the page before: `back` and the cursor. */
 export async function printPage(io: CommandIo, page: TurnPage, back: string): Promise<void> {
-  await io.printRows(page.turns, showTurns);
-  if (page.cursor === undefined) return;
-  const note = io.json
-    ? JSON.stringify({ cursor: String(page.cursor) })
-    : `older: ${back} ${page.cursor}`;
-  io.shell.err(`${note}\n`);
+  const { turns, cursor } = page;
+  await io.printRows(turns, showTurns);
+  if (cursor !== undefined) io.note({ cursor: String(cursor) }, `older: ${back} ${cursor}`);
 }
 
 // Library reads return undefined for an absent thing. A person who names a thing wants to be told that it is absent.

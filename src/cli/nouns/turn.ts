@@ -84,7 +84,7 @@ const importVerb = quipuVerb({
   ],
   takes: [argument('<file>', 'the file, or - for standard input')],
   async run(io, file) {
-    await (await import('./run-context-import.ts')).runContextImport(io, file);
+    await (await import('./context-lines.ts')).importLines(io, file);
   },
 });
 
@@ -196,11 +196,7 @@ const range = quipuVerb({
     const { turns, nextDepth } = await contexts.range(id, from, to, toReadOptions(options));
     await io.printRows(turns, showTurns);
     if (nextDepth === undefined) return;
-    io.shell.err(
-      io.json
-        ? `${JSON.stringify({ nextDepth })}\n`
-        : `more: quipu context range ${id} ${nextDepth} ${to}\n`,
-    );
+    io.note({ nextDepth }, `more: quipu context range ${id} ${nextDepth} ${to}`);
   },
 });
 
@@ -226,12 +222,12 @@ const turn = quipuVerb({
 
 function toTurnFacts(turn: Turn): string {
   return toFacts([
-    ['turn', String(turn.id)],
-    ['context', String(turn.context)],
+    ['turn', turn.id],
+    ['context', turn.context],
     ['parent', turn.parent === NO_TURN ? 'none' : String(turn.parent)],
-    ['depth', String(turn.depth)],
+    ['depth', turn.depth],
     ['type', `${turn.type} version ${turn.version}`],
-    ['encoding', String(turn.encoding)],
+    ['encoding', turn.encoding],
     ['created', toTime(turn.createdAt)],
     ['size', toSize(turn.size)],
     ['hash', turn.payloadHash ?? (turn.tombstone ? 'erased' : 'none yet')],

@@ -8,7 +8,7 @@ import type { RetainReport } from '../../maintain/retain-contexts.ts';
 import type { VerifyReport } from '../../maintain/verify-store.ts';
 import { type QuipuVerb, quipuVerb, withProgress } from '../kit/command.ts';
 import { parseCount, parseDuration, parseSize } from '../kit/parse.ts';
-import { toFacts, toSize, toTable, toTime } from '../kit/text.ts';
+import { toFacts, toSize, toTable, toTime, type Fact } from '../kit/text.ts';
 import { argument, option } from '../kit/verb.ts';
 
 const UNREAD_HINT =
@@ -36,19 +36,19 @@ export const gc: QuipuVerb = quipuVerb({
   show: (report) => toFacts(factsOf(report)),
 });
 
-function factsOf(report: GcReport): [string, string][] {
-  const { liveBlobs, deadBlobs, deadBytes, youngBlobs, removedBlobs, freedBytes } = report;
-  const facts: [string, string][] = [
+function factsOf(report: GcReport): Fact[] {
+  const { liveBlobs, deadBlobs, deadBytes, youngBlobs, removedBlobs, skippedForSpace } = report;
+  const facts: Fact[] = [
     ['in use', `${liveBlobs} blobs`],
     ['spared as young', `${youngBlobs} blobs`],
   ];
   if (report.dryRun) return [...facts, ['would go', `${deadBlobs} blobs, ${toSize(deadBytes)}`]];
-  facts.push(['removed', `${removedBlobs} blobs, ${toSize(freedBytes)} freed`]);
-  facts.push(['dead but kept', toSize(report.keptDeadBytes)]);
-  if (report.skippedForSpace > 0) {
-    facts.push(['left for lack of room', `${report.skippedForSpace} packs`]);
-  }
-  return facts;
+  return [
+    ...facts,
+    ['removed', `${removedBlobs} blobs, ${toSize(report.freedBytes)} freed`],
+    ['dead but kept', toSize(report.keptDeadBytes)],
+    ['left for lack of room', skippedForSpace > 0 ? `${skippedForSpace} packs` : undefined],
+  ];
 }
 
 export const verify: QuipuVerb = quipuVerb({
@@ -72,14 +72,14 @@ export const verify: QuipuVerb = quipuVerb({
 
 function toText({ checked, problems, more, quarantined }: VerifyReport): string {
   const facts = toFacts([
-    ['contexts', String(checked.contexts)],
-    ['turns', String(checked.turns)],
-    ['patches', String(checked.patches)],
-    ['blobs', String(checked.blobs)],
-    ['logs', String(checked.logs)],
-    ['docs', String(checked.docs)],
+    ['contexts', checked.contexts],
+    ['turns', checked.turns],
+    ['patches', checked.patches],
+    ['blobs', checked.blobs],
+    ['logs', checked.logs],
+    ['docs', checked.docs],
     ['read', toSize(checked.bytes)],
-    ['problems', String(problems.length + more)],
+    ['problems', problems.length + more],
     ...quarantined.map((file) => ['set aside', file] as const),
   ]);
   if (problems.length === 0) return facts;
@@ -177,7 +177,7 @@ function retainToText({ removed, kept, pinned, dryRun }: RetainReport): string {
 /** The result of a backup or a restore, for people. */
 function toBackupFacts({ files, copiedBytes, reusedBytes }: BackupReport): string {
   return toFacts([
-    ['files', String(files)],
+    ['files', files],
     ['copied', toSize(copiedBytes)],
     ['there before', toSize(reusedBytes)],
   ]);

@@ -3,9 +3,8 @@ import type { Step, ThreadDetails, RunResult } from '../../workflow/threads/work
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/input.ts';
 import { Interrupted, Unhealthy } from '../kit/report-error.ts';
-import { tableOf, type ShowRows } from '../kit/screen.ts';
+import { tableOf, escapeControls, toPlainLine, toTime, type ShowRows } from '../kit/text.ts';
 import { option, type OptionOf } from '../kit/verb.ts';
-import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
 
 const CONTENT_CHARS = 100;
 const HASH_CHARS = 12;

@@ -7,8 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { quipuVerb, toHash as showHash, toId } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseJson, parseTime } from '../kit/parse.ts';
-import { tableOf } from '../kit/screen.ts';
-import { toFacts, toPlainLine, toTime } from '../kit/text.ts';
+import { tableOf, toFacts, toPlainLine, toTime, type Fact } from '../kit/text.ts';
 import { findBlob, findBundle, findStep } from './short-hash.ts';
 import { isThread, readGivenText, showThreads, toStepLine } from './workflow-output.ts';
 import { argument, option, preset, required, type OptionsIn } from '../kit/verb.ts';
@@ -115,24 +114,20 @@ async function showThread(
     await io.printJson({ ...thread, ...shown });
     return;
   }
-  const facts: [string, string][] = [
+  const facts: Fact[] = [
     ['workflow', thread.name ?? 'unknown'],
     ['prompt', toPlainLine(thread.prompt ?? '', PROMPT_CHARS)],
     ['state', thread.outcome ?? thread.state],
-    ...(thread.returnCode === undefined ? [] : [toFact('return code', thread.returnCode)]),
+    ['return code', thread.returnCode],
     ['updated', toTime(thread.updatedAt)],
     ['head', thread.head],
     ['start', thread.start],
     ['bundle', thread.bundle],
+    ['summary', 'summary' in shown ? shown.summary : undefined],
   ];
-  if ('summary' in shown && shown.summary !== undefined) facts.push(['summary', shown.summary]);
   await io.shell.out(toFacts(facts));
   for (const step of shown.steps) await io.shell.out(toStepLine(step));
   if ('cursor' in shown) io.shell.err(`more: --before ${shown.cursor}\n`);
-}
-
-function toFact(name: string, value: number): [string, string] {
-  return [name, String(value)];
 }
 
 async function showBundle(io: CommandIo, store: Store, name: string): Promise<void> {
@@ -151,7 +146,7 @@ async function showBundle(io: CommandIo, store: Store, name: string): Promise<vo
     toFacts([
       ['bundle', bundle?.hash ?? ''],
       ['description', descriptor.description ?? ''],
-      ['rounds', String(descriptor.maxRounds ?? 10)],
+      ['rounds', descriptor.maxRounds ?? 10],
       ...roles,
     ]),
   );

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
+import { programFile } from '../../base/program-file.ts';
+import { askForDispatch } from '../../queue/dispatch/consumer-lock.ts';
 import { mustBeQueue } from '../../queue/folder/queue-folder.ts';
 import { SqliteQueue } from '../../queue/sqlite-queue.ts';
 
@@ -91,4 +95,30 @@ export function knownThreads(shell: ThreadShell): string[] {
 export function forgetThread(shell: ThreadShell, path: string): void {
   const place = placeOf(shell);
   if (place !== undefined) rmSync(entryOf(place, path), { force: true });
+}
+
+const WAKER: string = fileURLToPath(programFile('cli/thread/waker-main.js'));
+
+/**
+ * Makes sure that handlers run for the pushed events, and waits for nobody. A running handler's supervisor looks again
+ * before it ends. A dispatch that was asked for and has not begun will see the events. Otherwise a new process asks the
+ * notifier. A notifier that somebody named is asked for every push.
+ */
+export function wake(shell: ThreadShell, queue: SqliteQueue, author: string): void {
+  const hasIdle = queue.hasIdleConsumers();
+  const isNamed = (shell.env['THREAD_NOTIFIER'] ?? '') !== '';
+  if (!isNamed && !(hasIdle && askForDispatch(queue.folder, Date.now()))) return;
+  // This also notes a thread that was subscribed to by other means.
+  if (hasIdle) noteThread(shell, queue.folder.path);
+  const args = [WAKER, queue.folder.path, author, shell.script];
+  const child = spawn(shell.execPath, args, {
+    cwd: shell.cwd,
+    env: shell.env,
+    detached: true,
+    stdio: 'ignore',
+  });
+  child.on('error', (error) => {
+    shell.err(`Warning: nobody was woken (${error.message}) - run: thread dispatch\n`);
+  });
+  child.unref();
 }

@@ -1,14 +1,20 @@
+import { only } from '../../base/check-value.ts';
 import { corrupt, exists, invalid } from '../../base/errors.ts';
 import { toLine } from '../../queue/events/event-line.ts';
 import { isQueueFolder, mustHaveBeenQueue } from '../../queue/folder/queue-folder.ts';
 import { createQueueFolder } from '../../queue/sqlite/open-database.ts';
 import { LIMIT_DEFAULT } from '../../queue/events/limits.ts';
-import type { EventType, NewEvent } from '../../queue/events/queue.ts';
 import { inQueueWords } from '../../queue/folder/queue-error.ts';
-import { readEvents, toQueueText } from '../kit/queue-events.ts';
-import { forgetThread, knownThreads, noteThread, parseFilled, withQueue } from './thread-queue.ts';
-import type { ThreadOptions, ThreadShell } from './thread-queue.ts';
-import { wake } from './wake.ts';
+import { readPushed, toQueueText } from '../kit/queue-events.ts';
+import {
+  forgetThread,
+  knownThreads,
+  noteThread,
+  parseFilled,
+  wake,
+  withQueue,
+  type ThreadShell,
+} from './thread-queue.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { EVENT_TYPES, parseCount } from '../kit/parse.ts';
@@ -47,14 +53,6 @@ const init = threadVerb({
   },
 });
 
-interface PushGiven extends ThreadOptions {
-  readonly source?: string;
-  readonly type?: EventType;
-  readonly subtype?: string;
-  readonly content?: string;
-  readonly batch?: boolean;
-}
-
 const push = threadVerb({
   name: 'push',
   summary: 'Append an event, or a batch of events from standard input.',
@@ -78,34 +76,19 @@ const push = threadVerb({
     JSON_OPTION,
   ],
   async run(shell, options) {
+    const { batch = false, json = false } = options;
     await withQueue(shell, options, async (queue) => {
-      if (options.batch === true) {
-        const events = await readEvents(shell.stdin);
-        const ids = await queue.pushBatch(events);
-        await shell.out(options.json === true ? `${JSON.stringify({ ids })}\n` : toText(ids));
-        const last = events.at(-1);
-        if (last !== undefined) wake(shell, queue, last.source);
-        return;
-      }
-      const event = toEvent(options);
-      const id = await queue.push(event);
-      await shell.out(options.json === true ? `${JSON.stringify({ id })}\n` : toText([id]));
-      wake(shell, queue, event.source);
+      const events = await readPushed(shell.stdin, options, (option) =>
+        invalid(`required option '${option}'`, 'is not given'),
+      );
+      const ids = batch ? await queue.pushBatch(events) : [await queue.push(only(events))];
+      const pushed = batch ? { ids } : { id: ids[0] };
+      await shell.out(json ? `${JSON.stringify(pushed)}\n` : toText(ids));
+      const last = events.at(-1);
+      if (last !== undefined) wake(shell, queue, last.source);
     });
   },
 });
-
-function toEvent({ source, type, subtype, content }: PushGiven): NewEvent {
-  for (const [name, value] of Object.entries({ source, type, content })) {
-    if (value === undefined) throw invalid(`required option '--${name}'`, 'is not given');
-  }
-  return {
-    source: source ?? '',
-    type: type ?? 'message',
-    subtype: subtype ?? null,
-    content: content ?? '',
-  };
-}
 
 function toText(ids: readonly number[]): string {
   if (ids.length === 1) return `Pushed event ${ids[0] ?? ''}\n`;

@@ -1,14 +1,19 @@
 import { NO_TURN, toTurnId, type ContextId, type TurnId } from '../../base/brand.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { hashBytes, hashText } from '../../base/hash.ts';
-import { encodingOf } from '../../context/payloads/codecs.ts';
-import type { BatchTurn, NewTurn } from '../../context/contexts.ts';
+import { PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
+import { encodePayload, encodingOf } from '../../context/payloads/codecs.ts';
+import type { BatchTurn, NewTurn, ReadOptions } from '../../context/contexts.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
-import type { CommandIo } from '../kit/command.ts';
+import { withProgress, type CommandIo, type QuipuShell } from '../kit/command.ts';
 import { readInput, readLines } from '../kit/input.ts';
+import { openOutput, type OutGiven } from '../kit/output.ts';
 import { LINE_BYTES_MAX, parseFields, toTurn, type TurnFields } from './read-batch.ts';
+import { toReadOptions } from './turn-options.ts';
 
+// The lines of an exported context, and the import of such lines.
+//
 // Invariants:
 // - A line has a key: the hash of the line and of all lines before it in its chain. The context that a turn was written
 //   to has one, too. So whoever imports a line again finds the turn that it became.
@@ -34,7 +39,7 @@ interface Line {
   readonly key: string;
 }
 
-export async function runContextImport(io: CommandIo, file: string): Promise<void> {
+export async function importLines(io: CommandIo, file: string): Promise<void> {
   const { shell } = io;
   const read = (): AsyncGenerator<readonly Line[]> => readGroups(readInput(shell, file));
   // A file is checked first, so that a damaged one changes nothing.
@@ -280,4 +285,41 @@ function isSame(turn: Turn, { turn: given, reason }: Line): boolean {
     turn.encoding === encodingOf(given.encoding as number) &&
     turn.payloadHash === hashBytes(given.payload)
   );
+}
+
+/** Writes the turns from the root to `tip`, one JSON object a line, to standard output or a file. */
+export async function exportChain(
+  shell: QuipuShell,
+  store: Store,
+  tip: { readonly id: TurnId; readonly depth: number } | undefined,
+  options: ReadOptions & OutGiven,
+): Promise<void> {
+  await using output = await openOutput(shell, options);
+  const turns = tip === undefined ? [] : store.contexts.chain(tip.id, toReadOptions(options));
+  await withProgress(shell, async (report) => {
+    for await (const turn of turns) {
+      await output.write(`${JSON.stringify(toExported(turn))}\n`);
+      // A bar in the middle of the printed output would only disturb.
+      if (options.out !== undefined) report(turn.depth + 1, (tip?.depth ?? 0) + 1, 'turns');
+    }
+  });
+  await output.complete();
+}
+
+/** The turn, and its exact bytes where its value would be encoded as others: keys in another order, spaces. */
+function toExported(turn: Turn): object {
+  const line = turn.toJSON();
+  const { bytes } = turn;
+  if (bytes === undefined || line.undecodable === true || isEncodedAs(turn, bytes)) return line;
+  return { ...line, bytes: { base64: Buffer.from(bytes).toString('base64') } };
+}
+
+function isEncodedAs({ payload, encoding }: Turn, bytes: Uint8Array): boolean {
+  try {
+    const again = encodePayload(payload, encoding, { maxPayloadBytes: PAYLOAD_BYTES_MAX });
+    return Buffer.compare(again.bytes, bytes) === 0;
+  } catch {
+    // Such as a number that the encoding does not write.
+    return false;
+  }
 }
