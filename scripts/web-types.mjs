@@ -4,8 +4,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compile } from 'json-schema-to-typescript';
-import { createRoutes } from '../dist/server/http/routes/create-routes.js';
-import { describeApi } from '../dist/server/http/routes/open-api.js';
+import { createRoutes, describeApi } from '../dist/server/http/routes/create-routes.js';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 export const typesFile = join(root, 'web/src/api/answers.ts');

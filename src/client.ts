@@ -1,6 +1,6 @@
 export { connectStore } from './connect-store.ts';
 export type { ConnectOptions } from './connect-store.ts';
-export { isOutcomeUnknown } from './client/outcome.ts';
+export { isOutcomeUnknown } from './client/transport.ts';
 export { QuipuError, isQuipuError } from './base/errors.ts';
 export type { ErrorCode, ErrorData } from './base/errors.ts';
 export { toContextId, toHash, toTurnId } from './base/brand.ts';

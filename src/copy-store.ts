@@ -15,7 +15,7 @@ import {
 } from './maintain/copy/copy-queues.ts';
 import type { QueuePair } from './maintain/copy/pair.ts';
 import type { QueueRecords } from './queue/upkeep/queue-records.ts';
-import { openDatabaseParts } from './store/open-database-parts.ts';
+import { openDatabaseParts } from './store/kept-store.ts';
 
 /** A part of the store that a copy leaves out, and why. */
 export interface LeftOut {

@@ -1,6 +1,6 @@
 export { openStore } from './open-store.ts';
 export type { OpenOptions } from './open-store.ts';
-export { isOutcomeUnknown } from './client/outcome.ts';
+export { isOutcomeUnknown } from './client/transport.ts';
 export { restoreStore } from './restore-store.ts';
 export { copyStore } from './copy-store.ts';
 export { followHistory } from './import/follow-history.ts';

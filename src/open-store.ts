@@ -8,8 +8,7 @@ import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import { openHosted } from './host/host.ts';
 import type { SearchSettings } from './search/contract/search.ts';
 import { createStore } from './store/create-store.ts';
-import { keptStore, partsIn } from './store/kept-store.ts';
-import { openDatabaseParts } from './store/open-database-parts.ts';
+import { keptStore, partsIn, openDatabaseParts } from './store/kept-store.ts';
 import type { Store } from './store/store.ts';
 
 /**

@@ -5,3 +5,15 @@ export type Fields = Readonly<Record<string, unknown>>;
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The object in a small JSON text. Undefined when the text is not JSON, or not an object. */
+export function parseJsonObject(text: string): Fields | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // SyntaxError: the caller treats the text like any other text that is not an object.
+    return undefined;
+  }
+  return isFields(value) ? value : undefined;
+}

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { QuipuError } from '../base/errors.ts';
 import type { Change } from '../engine/batch.ts';
 import { ChangeFeed } from './change-feed.ts';
-import { unavailable } from './outcome.ts';
+import { unavailable } from './transport.ts';
 import type { Transport } from './transport.ts';
 import { PATIENCE } from '../testing/patience.ts';
 

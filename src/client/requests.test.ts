@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { toContextId } from '../base/brand.ts';
 import { QuipuError } from '../base/errors.ts';
 import { ChangeFeed } from './change-feed.ts';
-import { outcomeUnknown, unavailable } from './outcome.ts';
-import { Requests } from './requests.ts';
+import { outcomeUnknown, unavailable } from './transport.ts';
 import type { Transport } from './transport.ts';
+import { Requests } from './requests.ts';
 
 /** Fails with these in turn, and with the last one ever after. */
 function failingWith(...errors: readonly Error[]): Requests {

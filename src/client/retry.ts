@@ -1,6 +1,6 @@
 import { isQuipuError } from '../base/errors.ts';
 import { pauseMs } from '../base/pause.ts';
-import { isOutcomeUnknown } from './outcome.ts';
+import { isOutcomeUnknown } from './transport.ts';
 
 // The client in a browser uses this too, so nothing here depends on Node.
 

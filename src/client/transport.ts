@@ -1,3 +1,5 @@
+import { QuipuError, isQuipuError } from '../base/errors.ts';
+
 // A transport carries a verb to a server: over a socket or over HTTP. The code above does not know which.
 //
 // Errors are the QuipuErrors that the server threw. When the connection was lost before the answer came, the error is
@@ -20,4 +22,38 @@ export interface Transport {
   ): Promise<unknown>;
   /** Idempotent. Requests in progress get CLOSED. */
   close(): Promise<void>;
+}
+
+/** True when a request may have been carried out although it failed. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  if (!isQuipuError(error)) return false;
+  return 'outcome' in error.data && error.data.outcome === 'unknown';
+}
+
+/** The error for a request that did not reach the server, or that the server did not carry out. */
+export function unavailable(message: string, cause?: unknown): QuipuError<'UNAVAILABLE'> {
+  return new QuipuError('UNAVAILABLE', message, { what: 'server' }, { cause });
+}
+
+/** The error for a request that was on its way when the server went out of reach. */
+export function outcomeUnknown(message: string, cause?: unknown): QuipuError<'UNAVAILABLE'> {
+  const data = { what: 'server', outcome: 'unknown' } as const;
+  return new QuipuError('UNAVAILABLE', message, data, { cause });
+}
+
+/** `sent` says whether the server may have the request. */
+export function timedOut(what: string, afterMs: number, sent: boolean): QuipuError<'TIMEOUT'> {
+  const message = `${what} was not answered within ${afterMs} ms`;
+  return new QuipuError('TIMEOUT', message, {
+    what,
+    afterMs,
+    ...(sent && { outcome: 'unknown' as const }),
+  });
+}
+
+/** A server that ran out of time cannot tell the outcome of the request. */
+export function fromServer(error: QuipuError): QuipuError {
+  if (!isQuipuError(error, 'TIMEOUT')) return error;
+  const data = { ...error.data, outcome: 'unknown' } as const;
+  return new QuipuError('TIMEOUT', error.message, data);
 }

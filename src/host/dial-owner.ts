@@ -1,9 +1,9 @@
 import { type QuipuError, locked } from '../base/errors.ts';
-import { unavailable } from '../client/outcome.ts';
+import { unavailable } from '../client/transport.ts';
 import { dialTo } from '../client/socket/dial.ts';
 import type { Dial } from '../client/socket/dial.ts';
 import { nameOwner, readOwnerNote } from '../engine/files/disk/owner-note.ts';
-import { placeOf } from '../server/local/socket-place.ts';
+import { placeOf } from '../server/local/owner-socket.ts';
 
 export type Durability = 'safe' | 'unsafe';
 

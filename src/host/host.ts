@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QuipuError, isQuipuError, storeClosed } from '../base/errors.ts';
-import { unavailable } from '../client/outcome.ts';
-import type { RemoteEngine } from '../client/remote-engine.ts';
-import { isPassing } from '../client/retry.ts';
-import type { SocketTransport } from '../client/socket/socket-transport.ts';
+import { unavailable } from '../client/transport.ts';
 import type { Transport } from '../client/transport.ts';
+import type { RemoteEngine } from '../client/remote-engine.ts';
+import { isPassing, TIMEOUT_MS_DEFAULT } from '../client/retry.ts';
+import type { SocketTransport } from '../client/socket/socket-transport.ts';
 import type { Engine } from '../engine/engine.ts';
 import { readOwnerNote } from '../engine/files/disk/owner-note.ts';
 import type { Search } from '../search/contract/search.ts';
@@ -14,6 +14,9 @@ import { ENGINE_METHODS } from '../wire/calls.ts';
 import { LocalTransport } from './local-transport.ts';
 import { OwnedStore } from './owned-store.ts';
 import type { OwnedStoreOptions } from './owned-store.ts';
+import type { Opened } from '../server/open-served.ts';
+import { createStore } from '../store/create-store.ts';
+import { partsIn } from '../store/kept-store.ts';
 
 // Finds the process that answers for a folder: this process, or the one that owns the folder.
 // Invariants
@@ -271,12 +274,8 @@ export async function openHosted(folder: string, options: HostOptions): Promise<
     return { engine: hostedEngine(host, undefined), search };
   }
   // The modules that ask another process are loaded only where there is one.
-  const [{ RemoteEngine }, { HostTransport }, { hostedVerbs }] = await Promise.all([
-    import('../client/remote-engine.ts'),
-    import('./host-transport.ts'),
-    import('./hosted-verbs.ts'),
-  ]);
-  const remote = new RemoteEngine(new HostTransport(host), { timeoutMs: options.timeoutMs });
+  const { hostedRemote, hostedVerbs } = await import('./elsewhere.ts');
+  const remote = hostedRemote(host, options.timeoutMs);
   const elsewhere = hostedVerbs(host, remote);
   return { engine: hostedEngine(host, remote), search: elsewhere, elsewhere };
 }
@@ -294,4 +293,24 @@ export function forwarding<T extends object, const Method extends keyof T & stri
     },
   ]);
   return Object.fromEntries(forwarded) as Pick<T, Method>;
+}
+
+/**
+ * A folder to serve from this process, whichever process owns it: an agent may have it open while people look at it.
+ * The owner's socket is the host's affair, so the server gets no folder for one.
+ */
+export async function openShared(place: string): Promise<Opened> {
+  const { folder, queues } = partsIn(place);
+  const { engine, elsewhere } = await openHosted(folder, {
+    create: false,
+    durability: 'safe',
+    timeoutMs: TIMEOUT_MS_DEFAULT,
+  });
+  const store = createStore(engine, {
+    folder,
+    queues,
+    served: true,
+    ...(elsewhere !== undefined && { elsewhere }),
+  });
+  return { engine, store, name: place, folder: undefined };
 }

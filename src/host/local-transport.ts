@@ -1,8 +1,8 @@
 import { QuipuError } from '../base/errors.ts';
 import type { CallOptions, Transport } from '../client/transport.ts';
 import type { CallHandler, CallTable, Caller } from '../server/calls/call-handler.ts';
-import type { CallBytes } from '../wire/byte-parts.ts';
 import { fromCall, toCall } from '../wire/call-values.ts';
+import type { CallBytes } from '../wire/call-values.ts';
 
 /**
  * Calls within this process. Values are packed and unpacked as on their way to a server, so that a caller that asked a

@@ -9,7 +9,7 @@ import { ownerAccess } from '../server/access/access.ts';
 import type { BinaryServer } from '../server/binary/binary-server.ts';
 import { listenAt } from '../server/binary/listen-at.ts';
 import type { CallTable } from '../server/calls/call-handler.ts';
-import { bindSocket } from '../server/local/bind-socket.ts';
+import { bindSocket } from '../server/local/owner-socket.ts';
 import type { SearchSettings } from '../search/contract/search.ts';
 import { keptStore, partsIn } from '../store/kept-store.ts';
 import type { Store } from '../store/store.ts';

@@ -3,8 +3,7 @@ import { parsePlace } from '../base/place.ts';
 import type { Engine } from '../engine/engine.ts';
 import { openFilesEngine } from '../engine/files/open-files-engine.ts';
 import { nameOfPlace } from '../postgres/address.ts';
-import { keptStore, partsIn } from '../store/kept-store.ts';
-import { openDatabaseParts } from '../store/open-database-parts.ts';
+import { keptStore, partsIn, openDatabaseParts } from '../store/kept-store.ts';
 import type { Served } from './calls/call-handler.ts';
 
 /** A store for a server to serve. */

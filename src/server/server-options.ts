@@ -1,10 +1,12 @@
 import type { Opened } from './open-served.ts';
 import type { McpService } from './http/routes/mcp.ts';
-import type { Log } from './log/log.ts';
+import type { Log, LogLevel } from './log/log.ts';
 import type { TlsFiles } from './read-tls.ts';
 
+export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
+
 /** Limits on the cost of one client. Each has a default. */
-export interface ServerLimits {
+interface ServerLimits {
   /** Connections at a time, for each listener. */
   readonly connections?: number;
   /** Bytes of the body of an HTTP request. */

@@ -1,13 +1,26 @@
 import { closeAll } from '../engine/files/disk/file-handles.ts';
 import type { Served } from './calls/call-handler.ts';
-import { chooseAccess } from './choose-access.ts';
+import { chooseAccess, isLoopback } from './choose-access.ts';
 import { fillDemo, writeSlowly } from './demo.ts';
 import type { Demo } from './demo.ts';
-import { createListeners } from './listeners.ts';
+import { bothHooks, logHooks } from './log/log.ts';
 import type { Log } from './log/log.ts';
 import { openServed } from './open-served.ts';
 import { readTls } from './read-tls.ts';
+import type { Tls } from './read-tls.ts';
 import type { ServerOptions } from './server-options.ts';
+import { given } from '../base/given.ts';
+import { invalid, locked } from '../base/errors.ts';
+import { ownerAccess } from './access/access.ts';
+import type { Access } from './access/access.ts';
+import { BinaryServer } from './binary/binary-server.ts';
+import type { Listening } from './binary/binary-server.ts';
+import { createCalls } from './calls/create-calls.ts';
+import { createHttpServer } from './http/create-http-server.ts';
+import type { HttpServer, HttpServerOptions } from './http/create-http-server.ts';
+import { bindSocket } from './local/owner-socket.ts';
+import { ByteBudget } from './memory/byte-budget.ts';
+import { createMetrics } from './metrics/create-metrics.ts';
 
 // One process that serves one store: it opens the store, access control and the listeners, and closes them.
 // Invariants
@@ -51,22 +64,30 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     closes.push(() => served.store.close());
     const demo = options.demo ? await fillDemo(served.store) : undefined;
 
-    // Listen.
-    const listeners = createListeners(options, { served, access, tls, name });
-    closes.push((graceMs) => listeners.close(graceMs));
-    if (folder !== undefined) await listeners.listenLocally(folder);
-    const tcp = await listeners.listenTcp();
-    const http = await listeners.listenHttp();
-    const cxdb = await listeners.listenCxdb();
+    // Listen. Each address is as a client writes it.
+    const servers = createServers(options, { served, access, tls, name });
+    closes.push(servers.close);
+    if (folder !== undefined) await listenLocally(servers.binary, folder, log);
+    const { host, tcpPort, httpPort, cxdbPort = 0 } = options;
+    const listen = <T>(option: string, port: number, open: () => Promise<T>): Promise<T> =>
+      open().catch((error: unknown) => Promise.reject(toListenError(error, host, port, option)));
+    const { address } = await listen('--tcp-port', tcpPort, () =>
+      servers.binary.listen({ host, port: tcpPort, ...given({ tls }) }, access),
+    );
+    const tcp = `${tls === undefined ? 'quipu' : 'quipus'}://${address}`;
+    const http = await listen('--port', httpPort, () => servers.http.listen(httpPort, host));
+    const cxdb = await listen('--cxdb-port', cxdbPort, async () =>
+      servers.cxdb?.listen(cxdbPort, host),
+    );
     if (demo !== undefined) closes.push(startWriting(served, demo, log));
 
-    log.debug({ store: name, http, tcp }, 'listening');
+    log.debug({ store: name, http: http.url, tcp }, 'listening');
     let closing: Promise<void> | undefined;
     return {
       store: name,
-      http,
+      http: http.url,
       tcp,
-      ...(cxdb !== undefined && { cxdb }),
+      ...given({ cxdb: cxdb?.url }),
       access: chosen.told,
       tokensNeeded: access.tokensNeeded,
       close(graceMs = GRACE_MS) {
@@ -91,4 +112,89 @@ function startWriting({ store }: Served, { live }: Demo, log: Log): Close {
     end.abort();
     return writing;
   };
+}
+
+interface Behind {
+  readonly served: Served;
+  readonly access: Access;
+  readonly tls: Tls | undefined;
+  /** The name of the store that people see. */
+  readonly name: string;
+}
+
+interface Servers {
+  readonly binary: BinaryServer;
+  readonly http: HttpServer;
+  /** For clients of cxdb. Undefined when nobody asked for it. */
+  readonly cxdb: HttpServer | undefined;
+  /** Closes all servers at once, so that they share one grace period. */
+  readonly close: Close;
+}
+
+function createServers(options: ServerOptions, behind: Behind): Servers {
+  const { host, cxdbPort, limits, log, version, origins, mcp } = options;
+  const { served, access, tls, name } = behind;
+  const { connections, bodyBytes, pendingBytes, answerMs, stallMs, idleMs } = limits;
+  const calls = createCalls(served);
+  const budget = new ByteBudget();
+  const metrics = createMetrics({ served, ofProcess: true });
+  const ofHttp: HttpServerOptions = {
+    served,
+    calls,
+    budget,
+    access,
+    log,
+    metrics,
+    version,
+    storeName: name,
+    origins,
+    ...given({ tls }),
+    // On other addresses nobody knows which names the machine has.
+    loopbackHostsOnly: isLoopback(host) && !access.tokensNeeded,
+    limits: given({ connections, stallMs, bodyBytes, keepAliveMs: idleMs }),
+  };
+  const http = createHttpServer({ ...ofHttp, ...given({ mcp }) });
+  const cxdb = cxdbPort === undefined ? undefined : createHttpServer({ ...ofHttp, words: 'cxdb' });
+  const binary = new BinaryServer({
+    served,
+    calls,
+    budget,
+    hooks: bothHooks(metrics.binaryHooks, logHooks(log)),
+    limits: given({ connections, stallMs, pipelinedBytes: pendingBytes, answerMs }),
+  });
+  const close = async (graceMs: number): Promise<void> => {
+    await Promise.all([binary.close(graceMs), http.close(graceMs), cxdb?.close(graceMs)]);
+    metrics.close();
+  };
+  return { binary, http, cxdb, close };
+}
+
+/** For the other processes of this user, which find the socket by the folder. */
+async function listenLocally(binary: BinaryServer, folder: string, log: Log): Promise<void> {
+  // A process that can reach the socket can read the files, too.
+  const listen = (path: string): Promise<Listening> => binary.listen({ path }, ownerAccess);
+  const isBound = await bindSocket(folder, 'safe', listen);
+  if (!isBound) log.warn({}, 'other processes must use an address: no socket here');
+}
+
+/** The reason why a listener could not be opened, with the option to change. */
+function toListenError(error: unknown, host: string, port: number, option: string): Error {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return locked(
+      'port',
+      'another program',
+      `port ${port} on ${host} is in use by another program; stop that one, or choose a port with ${option}`,
+    );
+  }
+  if (code === 'EACCES') {
+    return invalid(
+      option,
+      `${port} needs rights that this user does not have; choose a port above 1023`,
+    );
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return invalid('--host', `${host} is not an address of this machine (${code})`);
+  }
+  return error as Error;
 }

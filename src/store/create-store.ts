@@ -4,7 +4,7 @@ import { createContexts, type ContextsOptions } from '../context/verbs/create-co
 import { typedContexts } from '../context/typed/typed-contexts.ts';
 import type { Engine } from '../engine/engine.ts';
 import { blobPath, createBlobs } from './create-blobs.ts';
-import { createMaintain } from './create-maintain.ts';
+import { createMaintain } from './maintain.ts';
 import { eraseVerbs } from './erase-verbs.ts';
 import {
   chatsOf,

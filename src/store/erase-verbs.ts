@@ -7,8 +7,8 @@ import type { Contexts, EraseOptions } from '../context/contexts.ts';
 import { REASON_BYTES_MAX } from '../context/limits.ts';
 import type { RootSource } from '../engine/roots.ts';
 import type { BlobNeed } from '../engine/upkeep.ts';
-import type { Blobs } from './blobs.ts';
 import { findHash, noBlob } from './create-blobs.ts';
+import type { Blobs } from './blobs.ts';
 import type { StoreHome } from './kinds.ts';
 import type { StoreElsewhere } from './store.ts';
 

@@ -1,6 +1,15 @@
+import { shown } from '../base/text.ts';
+import { join } from 'node:path';
+import { jsonable } from '../base/jsonable.ts';
 import type { Jsonable } from '../base/jsonable.ts';
-import type { EngineStats, Progress } from '../engine/engine.ts';
-import type { BackupReport } from '../engine/upkeep.ts';
+import { invalid } from '../base/errors.ts';
+import type { Progress, EngineStats } from '../engine/engine.ts';
+import { withCopies } from '../engine/upkeep.ts';
+import type { BackupReport, FileCopies } from '../engine/upkeep.ts';
+import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
+import { removeDrafts } from './create-blobs.ts';
+import { queuesFolder } from './kinds.ts';
+import type { QueuesPlace, StoreHome } from './kinds.ts';
 import type { GcOptions, GcReport } from '../maintain/collect-garbage.ts';
 import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
@@ -36,4 +45,141 @@ export interface Maintain {
     policy: RetentionPolicy,
     options?: { readonly dryRun?: boolean },
   ): Promise<Jsonable<RetainReport>>;
+}
+
+/** Removes contexts in the process that has the data. */
+export interface Retaining {
+  readonly retain: (
+    policy: RetentionPolicy,
+    options: { readonly dryRun: boolean },
+  ) => Promise<RetainReport>;
+}
+
+/** Work that takes a module of its own loads the module when it is asked for: most processes never do. */
+export function createMaintain(home: StoreHome, elsewhere?: Retaining): Maintain {
+  const { engine, lifetime, clock, folder, queues, away } = home;
+  return lifetime.guard('maintain', {
+    async stats() {
+      return withRatios(await engine.stats());
+    },
+
+    async checkpoint() {
+      await engine.checkpoint();
+    },
+
+    async reindex(progress) {
+      await engine.reindex(progress);
+    },
+
+    async gc(options = {}) {
+      checkAmounts(options, ['graceMs']);
+      if (options.dryRun !== true) {
+        const { removeExpiredStreams } = await import('../stream/find-stream.ts');
+        await removeExpiredStreams({ engine, clock });
+      }
+      const { GRACE_MS_DEFAULT, collectGarbage } = await import('../maintain/collect-garbage.ts');
+      const { rootSources } = await import('./root-sources.ts');
+      const report = await collectGarbage(engine, rootSources(engine, clock, folder), options);
+      if (folder !== undefined && !report.dryRun) {
+        await removeDrafts(folder, options.graceMs ?? GRACE_MS_DEFAULT);
+      }
+      return report;
+    },
+
+    async verify(options = {}) {
+      const { verifyStore } = await import('../maintain/verify-store.ts');
+      const report = await verifyStore(engine, options);
+      const lost = options.repair === true ? await repairQueuesAt(queuesFolder(home)) : [];
+      const damaged = [...lost, ...(await checkQueuesAt(queues))].map(({ queue, what }) => ({
+        what,
+        file: queuesFolder(home) === undefined ? 'queue_events' : `queues/${queue}/events.db`,
+        offset: 0,
+        id: queue,
+        severity: 'lost' as const,
+      }));
+      const { findSessionProblems } = await import('./session-upkeep.ts');
+      const more = await findSessionProblems(engine, { folder, away, known: report.problems });
+      const problems = [...damaged, ...more];
+      if (problems.length === 0) return report;
+      return { ...report, ok: false, problems: [...report.problems, ...problems] };
+    },
+
+    async backup(to, progress) {
+      if (typeof to !== 'string' || to === '') throw invalid('to', 'names a folder');
+      return backUp(home, to, progress);
+    },
+
+    async retain(policy, options = {}) {
+      checkAmounts(policy, ['maxAgeMs', 'maxBytes', 'keep']);
+      if (policy.maxAgeMs === undefined && policy.maxBytes === undefined) {
+        throw invalid('policy', 'needs maxAgeMs or maxBytes; without them nothing would ever go');
+      }
+      const { dryRun = false } = options;
+      if (elsewhere !== undefined) return jsonable(await elsewhere.retain(policy, { dryRun }));
+      const { retainContexts } = await import('../maintain/retain-contexts.ts');
+      return jsonable(await retainContexts(engine, policy, { nowMs: clock(), dryRun }));
+    },
+  });
+}
+
+/** Returns the problems that could not be repaired. */
+async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[]> {
+  if (folder === undefined) return [];
+  const { repairQueues } = await import('../queue/upkeep/repair-queue.ts');
+  return repairQueues(folder);
+}
+
+async function backUp(home: StoreHome, to: string, progress?: Progress): Promise<BackupReport> {
+  const copies: FileCopies[] = [];
+  const report = await home.engine.upkeep.backup(to, progress, async () => {
+    copies.push(...(await copyFiles(home, to)));
+  });
+  return withCopies(report, copies);
+}
+
+/** Adds the files that do not go through the engine to a backup, after the engine's own. */
+async function copyFiles(home: StoreHome, to: string): Promise<FileCopies[]> {
+  const { engine, folder } = home;
+  const copies: FileCopies[] = [];
+  const queues = queuesFolder(home);
+  if (queues !== undefined) {
+    const { copyQueues } = await import('../queue/upkeep/back-up-queues.ts');
+    copies.push(await copyQueues(queues, join(to, 'queues')));
+  }
+  if (folder !== undefined) {
+    const { copySessions } = await import('./session-upkeep.ts');
+    copies.push(await copySessions(engine, folder, to));
+  }
+  return copies;
+}
+
+async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {
+  if (place === undefined || 'queues' in place) return [];
+  if ('folder' in place) {
+    const { checkQueues } = await import('../queue/upkeep/verify-queues.ts');
+    return checkQueues(place.folder);
+  }
+  const { checkPostgresQueues } = await import('../queue/postgres/postgres-records.ts');
+  return checkPostgresQueues(place.database);
+}
+
+/** Each amount must be a number from 0 when it is given. */
+function checkAmounts<K extends string>(
+  given: { readonly [Name in K]?: number },
+  names: readonly K[],
+): void {
+  for (const name of names) {
+    const value = given[name];
+    if (value === undefined || (Number.isFinite(value) && value >= 0)) continue;
+    throw invalid(name, `must be a number from 0, got ${shown(value)}`);
+  }
+}
+
+function withRatios(stats: EngineStats): Stats {
+  const { logicalBytes, blobBytes, storedBytes } = stats;
+  return {
+    ...stats,
+    sharingRatio: blobBytes === 0 ? 1 : Math.max(1, logicalBytes / blobBytes),
+    compressionRatio: storedBytes === 0 ? 1 : blobBytes / storedBytes,
+  };
 }

@@ -4,13 +4,12 @@ import type { Contexts, EraseOptions, TurnEraseReport } from '../context/context
 import type { Schemas, TypedContexts, TypedOptions } from '../context/typed/typed-contexts.ts';
 import type { ReadPage } from '../context/turns/loaded-page.ts';
 import type { EraseReport } from '../engine/upkeep.ts';
-import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.ts';
 import type { Queues } from '../queue/events/queue.ts';
 import type { SearchAnswer, SearchOptions } from '../search/contract/search.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Workflows } from '../workflow/threads/workflows.ts';
 import type { BlobEraseOptions, Blobs } from './blobs.ts';
-import type { Maintain } from './maintain.ts';
+import type { Maintain, Retaining } from './maintain.ts';
 import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 
 /** The whole store, whatever keeps its data. */
@@ -56,13 +55,9 @@ export type TypedStore<S extends Schemas, Checked extends boolean = false> = Omi
 > & { readonly contexts: TypedContexts<S, Checked> };
 
 /** Verbs that need the data at hand, for a store whose engine is in another process. */
-export interface StoreElsewhere {
+export interface StoreElsewhere extends Retaining {
   readonly readPage: ReadPage;
   readonly gc: Maintain['gc'];
-  readonly retain: (
-    policy: RetentionPolicy,
-    options: { readonly dryRun: boolean },
-  ) => Promise<RetainReport>;
   readonly eraseTurn: (turn: TurnId, options: EraseOptions) => Promise<TurnEraseReport>;
   readonly eraseBlob: (ref: string, options: BlobEraseOptions) => Promise<EraseReport>;
   readonly search: Store['search'];

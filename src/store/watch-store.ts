@@ -19,10 +19,9 @@ import {
   planPage,
   readRecords,
   readRow,
-  type Due,
-  type ReadRecords,
+  WatchPosition,
 } from './watch-page.ts';
-import { WatchPosition } from './watch-position.ts';
+import type { Due, ReadRecords } from './watch-page.ts';
 
 // A watch reads instead of queueing, as `follow` does. A commit only wakes the reader. The reader then reads the
 // changes since its last look from the store, between two positions, a page at a time. So a slow reader costs a page

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../test/wire/code-of.ts';
-import { ByteParts } from './byte-parts.ts';
-import { checkJsonBounds, fromCall, toCall } from './call-values.ts';
+import { ByteParts, checkJsonBounds, fromCall, toCall } from './call-values.ts';
 import { encodeCallReply } from './call.ts';
 import { CALL_BLOBS_MAX, CALL_DEPTH_MAX, CALL_JSON_BYTES_MAX, CALL_VALUES_MAX } from './limits.ts';
 

@@ -1,8 +1,7 @@
-import type { ByteParts } from './byte-parts.ts';
+import type { ByteParts, CallBody } from './call-values.ts';
 import { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import type { Parts } from './byte-writer.ts';
-import type { CallBody } from './call-values.ts';
 import { readError, writeError } from './error-message.ts';
 import type { ErrorMessage } from './error-message.ts';
 import { REQUEST_ID_BYTES } from './frame.ts';

@@ -4,7 +4,7 @@ import { encodeUtf8 } from '../base/text.ts';
 import { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import type { Parts } from './byte-writer.ts';
-import { parseJsonObject } from './json-object.ts';
+import { parseJsonObject } from '../base/fields.ts';
 import { DETAIL_BYTES_MAX } from './limits.ts';
 
 /** The number that an ERROR carries for each code. */

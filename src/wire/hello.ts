@@ -1,7 +1,7 @@
 import { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import type { Parts } from './byte-writer.ts';
-import { parseJsonObject } from './json-object.ts';
+import { parseJsonObject } from '../base/fields.ts';
 import { META_BYTES_MAX, NAME_BYTES_MAX } from './limits.ts';
 
 // Request: nothing at all, or u16 version, u16 tag_len, tag, u32 meta_len, meta (JSON).

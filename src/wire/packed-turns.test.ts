@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inOne } from './byte-parts.ts';
+import { inOne } from './call-values.ts';
 import { TurnPacker, unpackTurns } from './packed-turns.ts';
 import type { PackedPayload, PackedRow } from './packed-turns.ts';
 

@@ -1,6 +1,6 @@
 import { parseBoundedJson } from '../base/bounded-json.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/text.ts';
-import { ByteParts } from './byte-parts.ts';
+import { ByteParts } from './call-values.ts';
 
 // The turns of a page, from older to newer, in four arrays of bytes. As JSON, 64 records and the tags of their
 // payloads took 93 µs to write and 67 µs to read, a sixth of the time of a page of 640 KB; now 36 and 33 µs.

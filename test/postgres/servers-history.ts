@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toContextId } from '../../src/base/brand.ts';
-import { isOutcomeUnknown } from '../../src/client/outcome.ts';
+import { isOutcomeUnknown } from '../../src/client/transport.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkHistory } from '../service/check-history.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { remoteQueues } from '../../src/client/remote-queues.ts';
+import { remoteQueues } from '../../src/client/remote-verbs.ts';
 import { createQueues } from '../../src/queue/create-queues.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { queueSuite } from '../../src/testing/queue-suite/queue-suite.ts';

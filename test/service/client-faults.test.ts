@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ContextId } from '../../src/base/brand.ts';
-import { isOutcomeUnknown } from '../../src/client/outcome.ts';
+import { isOutcomeUnknown } from '../../src/client/transport.ts';
 import { dialTo } from '../../src/client/socket/dial.ts';
 import { SocketTransport } from '../../src/client/socket/socket-transport.ts';
 import { connectStore } from '../../src/connect-store.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { HttpTransport } from '../../src/client/http/http-transport.ts';
-import { isOutcomeUnknown } from '../../src/client/outcome.ts';
+import { isOutcomeUnknown } from '../../src/client/transport.ts';
 import { QuipuError } from '../../src/base/errors.ts';
 import type { CallHandler, CallTable } from '../../src/server/calls/call-handler.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';

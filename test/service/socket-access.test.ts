@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Access, Identity, Scope } from '../../src/server/access/access.ts';
-import type { AnsweredRequest } from '../../src/server/binary/hooks.ts';
+import type { AnsweredRequest } from '../../src/server/request/request.ts';
 import { decodeHelloReply, encodeHello, helloMeta } from '../../src/wire/hello.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
-import type { Seal } from '../../src/wire/cxdb/open-turns.ts';
-import type { PatchRequest } from '../../src/wire/cxdb/messages.ts';
+import type { Seal, PatchRequest } from '../../src/wire/cxdb/messages.ts';
 import { RAW_BYTES_MAX } from '../../src/wire/limits.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';

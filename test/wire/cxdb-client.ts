@@ -5,6 +5,7 @@ import type { Ack } from '../../src/wire/append-turn.ts';
 import { ByteReader } from '../../src/wire/byte-reader.ts';
 import { ByteWriter } from '../../src/wire/byte-writer.ts';
 import type { Parts } from '../../src/wire/byte-writer.ts';
+import { outcomeNumber, readOutcome, PatchFlag } from '../../src/wire/cxdb/messages.ts';
 import type {
   AppendBatch,
   BatchAck,
@@ -13,9 +14,10 @@ import type {
   Head,
   PatchReply,
   PatchRequest,
+  AppendDelta,
+  DeltaAck,
+  Seal,
 } from '../../src/wire/cxdb/messages.ts';
-import { outcomeNumber, readOutcome } from '../../src/wire/cxdb/open-turns.ts';
-import type { AppendDelta, DeltaAck, Seal } from '../../src/wire/cxdb/open-turns.ts';
 import { EXT_ROW_BYTES, TURN_REC_BYTES_MIN } from '../../src/wire/cxdb/pages.ts';
 import type {
   ExtRow,
@@ -26,7 +28,6 @@ import type {
   PageOptions,
   TurnRec,
 } from '../../src/wire/cxdb/pages.ts';
-import { PatchFlag } from '../../src/wire/cxdb/messages.ts';
 import { PushKind } from '../../src/wire/cxdb/subscribe.ts';
 import type { Push, Subscribe } from '../../src/wire/cxdb/subscribe.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';

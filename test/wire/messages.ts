@@ -26,8 +26,10 @@ import {
   encodeBatchAck,
   decodePatch,
   encodePatchReply,
+  decodeAppendDelta,
+  decodeSeal,
+  encodeDeltaAck,
 } from '../../src/wire/cxdb/messages.ts';
-import { decodeAppendDelta, decodeSeal, encodeDeltaAck } from '../../src/wire/cxdb/open-turns.ts';
 import { encodePage } from '../../src/wire/cxdb/pages.ts';
 import { encodePush } from '../../src/wire/cxdb/subscribe.ts';
 import { decodeError, encodeError } from '../../src/wire/error-message.ts';

@@ -3,8 +3,13 @@ import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { exists, invalid, notFound } from '../../base/errors.ts';
 import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
-import { SCOPES, isTokenName } from '../../server/access/token-list.ts';
-import { hasExpired, mintToken, toTokenRecord } from '../../server/access/token.ts';
+import {
+  SCOPES,
+  isTokenName,
+  hasExpired,
+  mintToken,
+  toTokenRecord,
+} from '../../server/access/token.ts';
 import type { TokenRecord } from '../../server/access/token.ts';
 import { isAddress, quipuVerb, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';

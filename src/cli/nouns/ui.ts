@@ -104,7 +104,7 @@ function isOldPage(name: string, expiresAt: number | undefined, now: number): bo
 async function startHere(io: CommandIo, store: string, port: number): Promise<Place> {
   const { createLog } = await import('../../server/log/log.ts');
   const { startServer } = await import('../../server/start-server.ts');
-  const { openShared } = await import('../../host/open-shared.ts');
+  const { openShared } = await import('../../host/host.ts');
   const log = createLog({
     level: 'warn',
     forPeople: io.shell.isTerminal,

@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
-import { inOne } from '../../wire/byte-parts.ts';
+import { inOne } from '../../wire/call-values.ts';
 import type { CallBody } from '../../wire/call-values.ts';
 
 // The bodies of CALL and STREAM, using only features of a browser. wire/call.ts defines their meaning; a test keeps the

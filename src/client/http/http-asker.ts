@@ -1,9 +1,9 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError, unsupported } from '../../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../../base/errors.ts';
-import { fromServer, outcomeUnknown, timedOut, unavailable } from '../outcome.ts';
+import { fromServer, outcomeUnknown, timedOut, unavailable } from '../transport.ts';
 import { TIMEOUT_MS_DEFAULT } from '../retry.ts';
-import { readWhole } from './read-framed.ts';
+import { readWhole } from './read-answer.ts';
 
 export interface HttpClientOptions {
   readonly token?: string;

@@ -1,12 +1,12 @@
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import { toStream } from '../../base/to-stream.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
-import { unavailable } from '../outcome.ts';
+import { unavailable } from '../transport.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 import { decodeBody, decodePiece, encodeBody } from './call-body.ts';
 import { HttpAsker, aborted, lost } from './http-asker.ts';
 import type { HttpClientOptions } from './http-asker.ts';
-import { readFramed, readWhole } from './read-framed.ts';
+import { readFramed, readWhole } from './read-answer.ts';
 
 const TYPE = 'application/x-quipu-call';
 

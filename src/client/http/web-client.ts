@@ -10,9 +10,8 @@ import type { BlobInfo } from '../../store/blobs.ts';
 import { withRetries } from '../retry.ts';
 import { HttpAsker, lost } from './http-asker.ts';
 import type { HttpClientOptions } from './http-asker.ts';
-import { readEvents } from './read-events.ts';
-import type { ServerEvent } from './read-events.ts';
-import { readWhole } from './read-framed.ts';
+import { readEvents, readWhole } from './read-answer.ts';
+import type { ServerEvent } from './read-answer.ts';
 
 // The parts of a store that a web page needs: values as in the HTTP API, ids as decimal strings. Reads are retried when
 // the connection fails. Appends are retried too, because each carries a key of its own.
@@ -105,7 +104,7 @@ export class WebClient {
   }
 
   getContext(id: IdLike): Promise<ContextJson> {
-    return this.#json('GET', `/v1/contexts/${encodeURIComponent(String(id))}`);
+    return this.#json('GET', contextPath(id));
   }
 
   /** Retried only with a key of its own: two contexts are worse than an error. */
@@ -145,14 +144,12 @@ export class WebClient {
   ): Promise<ContextJson> {
     const { expectedHead: expected } = options;
     const headers = expected === undefined ? {} : { 'If-Match': `"${expected}"` };
-    const path = `/v1/contexts/${encodeURIComponent(String(id))}/head`;
     const body = jsonable({ head: String(head) });
-    return this.#json('PUT', path, { body, headers, repeatable: false });
+    return this.#json('PUT', contextPath(id, '/head'), { body, headers, repeatable: false });
   }
 
   renameContext(id: IdLike, name: string | null): Promise<ContextJson> {
-    const path = `/v1/contexts/${encodeURIComponent(String(id))}/name`;
-    return this.#json('PUT', path, { body: { name }, repeatable: false });
+    return this.#json('PUT', contextPath(id, '/name'), { body: { name }, repeatable: false });
   }
 
   append(context: IdLike, turn: WebTurn, options: WebAppendOptions = {}): Promise<TurnJson> {
@@ -179,7 +176,7 @@ export class WebClient {
     { expectedHead, parent }: WebAppendOptions,
     key: string | undefined,
   ): Promise<T> {
-    const path = `/v1/contexts/${encodeURIComponent(String(context))}/turns${queryText({ parent })}`;
+    const path = contextPath(context, `/turns${queryText({ parent })}`);
     const headers = {
       ...(key !== undefined && { 'Idempotency-Key': key }),
       ...(expectedHead !== undefined && { 'If-Match': `"${expectedHead}"` }),
@@ -188,8 +185,7 @@ export class WebClient {
   }
 
   last(context: IdLike, options: { limit?: number; before?: IdLike } = {}): Promise<WebPage> {
-    const path = `/v1/contexts/${encodeURIComponent(String(context))}/turns${queryText(options)}`;
-    return this.#json('GET', path);
+    return this.#json('GET', contextPath(context, `/turns${queryText(options)}`));
   }
 
   turn(id: IdLike): Promise<TurnJson> {
@@ -209,7 +205,7 @@ export class WebClient {
     context: IdLike,
     options: WebTurnsOptions = {},
   ): AsyncGenerator<TurnJson, void, undefined> {
-    const path = `/v1/contexts/${encodeURIComponent(String(context))}/events`;
+    const path = contextPath(context, '/events');
     for await (const { event, data } of this.#events(path, options)) {
       if (event === 'turn') yield data as TurnJson;
       if (event === 'moved') options.onMoved?.(data as { backTo: string; depth: number });
@@ -324,6 +320,10 @@ function queryText(query: Query): string {
     if (value !== undefined) given.set(name, String(value));
   }
   return given.size === 0 ? '' : `?${given.toString()}`;
+}
+
+function contextPath(id: IdLike, rest = ''): string {
+  return `/v1/contexts/${encodeURIComponent(String(id))}${rest}`;
 }
 
 function toFlag(flag: boolean | undefined): string | undefined {

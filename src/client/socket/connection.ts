@@ -9,12 +9,12 @@ import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import { decodeStream } from '../../wire/call.ts';
 import type { Parts } from '../../wire/byte-writer.ts';
-import { fromServer, outcomeUnknown } from '../outcome.ts';
+import { fromServer, outcomeUnknown } from '../transport.ts';
 import type { Dialled } from './dial.ts';
 import { Outbox } from './outbox.ts';
 import type { Sent } from './outbox.ts';
 import type { PushedItems } from './pushed-items.ts';
-import type { Waiter } from './pending-call.ts';
+import type { Waiter } from './pending-calls.ts';
 
 // One connection to a server, until it is lost.
 // Invariants

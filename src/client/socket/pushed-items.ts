@@ -1,4 +1,4 @@
-import { unavailable } from '../outcome.ts';
+import { unavailable } from '../transport.ts';
 
 const ITEMS_MAX = 10_000;
 const BYTES_MAX = 16_777_216;

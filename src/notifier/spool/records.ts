@@ -1,4 +1,5 @@
-import { isFields, type Fields } from '../../base/fields.ts';
+import { isFields } from '../../base/fields.ts';
+import type { Fields } from '../../base/fields.ts';
 import { invalid, tooLarge } from '../../base/errors.ts';
 
 /** A command that is to be run once, as the process that asked for it would have run it. */

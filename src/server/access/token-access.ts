@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events';
 import { QuipuError, messageOf } from '../../base/errors.ts';
 import type { Access, Identity, Scope } from './access.ts';
 import { readTokenFile, stampOfTokenFile } from './token-file.ts';
-import type { TokenRecord } from './token.ts';
 import { findToken, hasExpired } from './token.ts';
+import type { TokenRecord } from './token.ts';
 
 // Admits the holder of a token that is in the file now.
 // Invariants

@@ -2,12 +2,7 @@ import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QuipuError, invalid, notFound, locked } from '../../base/errors.ts';
-import {
-  TOKEN_FILE_BYTES_MAX,
-  TOKENS_MAX,
-  decodeTokenList,
-  encodeTokenList,
-} from './token-list.ts';
+import { TOKEN_FILE_BYTES_MAX, TOKENS_MAX, decodeTokenList, encodeTokenList } from './token.ts';
 import type { TokenRecord } from './token.ts';
 
 // The file that lists the valid tokens. The file lies in the store's folder and is no part of the store. A backup

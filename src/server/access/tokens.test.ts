@@ -16,9 +16,15 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { assertName } from '../../engine/names.ts';
 import { TokenAccess } from './token-access.ts';
 import { changeTokenFile, readTokenFile, tokenFileOf } from './token-file.ts';
-import { TOKENS_MAX, decodeTokenList, encodeTokenList } from './token-list.ts';
+import {
+  TOKENS_MAX,
+  decodeTokenList,
+  encodeTokenList,
+  findToken,
+  mintToken,
+  toTokenRecord,
+} from './token.ts';
 import type { TokenRecord } from './token.ts';
-import { findToken, mintToken, toTokenRecord } from './token.ts';
 import { PATIENCE } from '../../testing/patience.ts';
 
 let folder: string;

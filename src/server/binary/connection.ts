@@ -10,11 +10,17 @@ import type { Access, Identity } from '../access/access.ts';
 import { PATIENCE_MS } from '../memory/byte-budget.ts';
 import type { ByteBudget } from '../memory/byte-budget.ts';
 import type { ReplyRoom, ReplyShare } from '../memory/reply-room.ts';
-import type { BinaryLimits, Job, MessageTable, Session } from '../request/request.ts';
+import type {
+  BinaryLimits,
+  Job,
+  MessageTable,
+  Session,
+  BinaryHooks,
+  SessionFacts,
+} from '../request/request.ts';
 import { LongTasks } from '../request/long-tasks.ts';
 import { goingAway, noAnswerYet, tooMuch } from '../request/wire-error.ts';
 import { Doorman, unauthorized } from './doorman.ts';
-import type { BinaryHooks, SessionFacts } from './hooks.ts';
 import { Inlet } from './inlet.ts';
 import { Outlet } from './outlet.ts';
 import { ReplyQueue, Ticket, failureReply, successReply } from './reply-queue.ts';

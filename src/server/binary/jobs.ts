@@ -1,4 +1,4 @@
-import { ReadsAtOnce } from '../memory/reads-at-once.ts';
+import { ReadsAtOnce } from '../memory/byte-budget.ts';
 import type { ReplyShare } from '../memory/reply-room.ts';
 import type { Job, Order, Reply, Session } from '../request/request.ts';
 import { isOwnFault } from '../request/wire-error.ts';

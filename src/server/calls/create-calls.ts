@@ -23,12 +23,12 @@ import {
   sha256,
   text,
   turnId,
+  batch,
+  checkBatch,
 } from './check-args.ts';
 import type { Checked } from './check-args.ts';
-import { batch, checkBatch } from './check-batch.ts';
 import { listContexts, packedPage, readLog, readPiece, salvageLog } from './long-reads.ts';
-import { tellChanges } from './subscribe-call.ts';
-import { tellProgress } from './tell-progress.ts';
+import { tellChanges, tellProgress } from './call-streams.ts';
 
 // The verbs that a client needs to be a store: how their arguments are checked, and how they are answered.
 

@@ -6,7 +6,7 @@ import { readPage } from '../../context/turns/read-pages.ts';
 import type { TurnView } from '../../context/turn.ts';
 import type { ContextList, ContextQuery, Engine } from '../../engine/engine.ts';
 import type { ContextRow, LogDamage, SalvagedLog } from '../../engine/rows.ts';
-import type { ByteParts } from '../../wire/byte-parts.ts';
+import type { ByteParts } from '../../wire/call-values.ts';
 import { TurnPacker } from '../../wire/packed-turns.ts';
 import type { PackedOverlay, PackedPage } from '../../wire/packed-turns.ts';
 import { ANSWER_BYTES } from './check-args.ts';

@@ -1,9 +1,9 @@
 import { NO_TURN } from '../../base/brand.ts';
-import type { TurnId } from '../../base/brand.ts';
+import type { TurnId, ContextId } from '../../base/brand.ts';
 import { QuipuError, notFound } from '../../base/errors.ts';
 import { keepOldest, leadsTo } from '../../context/turns/read-pages.ts';
 import { mustGetHead, viewTurns, walkDepths } from '../../context/turns/read-turns.ts';
-import type { TurnDelta } from '../../engine/batch.ts';
+import type { TurnDelta, Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
@@ -16,10 +16,9 @@ import type { LongTask } from '../request/long-tasks.ts';
 import type { Plan, Reply, Session } from '../request/request.ts';
 import { isOwnFault, toWireError, tooMuch } from '../request/wire-error.ts';
 import { contextOf } from '../request/wire-ids.ts';
-import { headParts } from './heads.ts';
-import { SubscriptionEvents } from './subscription-events.ts';
-import type { EventFilter, SubscriptionEvent } from './subscription-events.ts';
+import { headParts } from './messages.ts';
 import { toSentOpenTurn, toSentTurns } from './turn-recs.ts';
+import { Bell } from '../../base/bell.ts';
 
 // One SUBSCRIBE: first the turns that exist, then the new ones.
 // Invariants
@@ -34,7 +33,7 @@ const CHAIN_TURNS = 64;
 /** The bytes of payloads read at a time; a larger payload is read alone. */
 const CHAIN_BYTES = 262_144;
 
-export interface SubscriptionPlan extends EventFilter {
+interface SubscriptionPlan extends EventFilter {
   readonly payloads: boolean;
 }
 
@@ -46,7 +45,7 @@ interface Position {
 
 const BEFORE_ROOT: Position = { id: NO_TURN, depth: -1 };
 
-export class Subscription implements LongTask {
+class Subscription implements LongTask {
   readonly kind = 'stream';
   readonly #engine: Engine;
   readonly #session: Session;
@@ -272,4 +271,103 @@ async function findPosition(
     expected: String(after),
     head: String(head.head),
   });
+}
+
+type SubscriptionEvent =
+  /** The turn became the head; `sealed`: the turn was open before. */
+  | { readonly kind: 'turn'; readonly row: TurnRow; readonly sealed: boolean }
+  | { readonly kind: 'opened'; readonly row: TurnRow }
+  | { readonly kind: 'delta'; readonly delta: TurnDelta }
+  /** A patch on any turn of the store. */
+  | { readonly kind: 'patch'; readonly patch: PatchRow }
+  | { readonly kind: 'removed' };
+
+/** The bytes that an event costs in addition to the bytes it holds. */
+const EVENT_BYTES = 512;
+
+interface EventFilter {
+  readonly context: ContextId;
+  readonly openTurns: boolean;
+  readonly patches: boolean;
+}
+
+/** The events of one context that were not sent yet: records and deltas, never payloads. */
+class SubscriptionEvents {
+  readonly #filter: EventFilter;
+  readonly #maxBytes: number;
+  readonly #onOverflow: () => void;
+  readonly #bell = new Bell();
+  readonly #events: SubscriptionEvent[] = [];
+  #bytes = 0;
+  /** The turn whose deltas count. While undefined, the deltas of every turn count. */
+  #openTurn: TurnId | undefined;
+
+  constructor(filter: EventFilter, maxBytes: number, onOverflow: () => void) {
+    this.#filter = filter;
+    this.#maxBytes = maxBytes;
+    this.#onOverflow = onOverflow;
+  }
+
+  note(change: Change): void {
+    const { context, openTurns, patches } = this.#filter;
+    for (const row of change.turns) if (row.context === context) this.#addTurn(row);
+    if (openTurns) this.#noteOpen(change);
+    for (const row of change.sealed) {
+      if (row.context === context) this.#add({ kind: 'turn', row, sealed: true });
+    }
+    if (patches) for (const patch of change.patches) this.#add({ kind: 'patch', patch });
+    if (change.removedContexts.includes(context)) this.#add({ kind: 'removed' });
+    if (this.#bytes > this.#maxBytes) this.#onOverflow();
+  }
+
+  /** Notes the turn that was open when the context was read, unless an event has named a later one. */
+  foundOpen(turn: TurnId): void {
+    this.#openTurn ??= turn;
+  }
+
+  next(): SubscriptionEvent | undefined {
+    const event = this.#events.shift();
+    if (event !== undefined) this.#bytes -= bytesOf(event);
+    return event;
+  }
+
+  /** Resolves when an event may be there, or after `wake`. */
+  wait(): Promise<void> {
+    return this.#bell.wait();
+  }
+
+  wake(): void {
+    this.#bell.ring();
+  }
+
+  #noteOpen(change: Change): void {
+    for (const row of change.opened) {
+      if (row.context !== this.#filter.context) continue;
+      this.#openTurn = row.id;
+      this.#add({ kind: 'opened', row });
+    }
+    for (const delta of change.deltas) {
+      if (this.#openTurn !== undefined && this.#openTurn !== delta.turn) continue;
+      this.#add({ kind: 'delta', delta });
+    }
+  }
+
+  /** A head that only grew is one event. The subscription finds the turns up to it by walking back, many at a time. */
+  #addTurn(row: TurnRow): void {
+    const last = this.#events.at(-1);
+    const event = { kind: 'turn', row, sealed: false } as const;
+    if (last?.kind === 'turn' && !last.sealed && last.row.id === row.parent) {
+      this.#events[this.#events.length - 1] = event;
+    } else this.#add(event);
+  }
+
+  #add(event: SubscriptionEvent): void {
+    this.#events.push(event);
+    this.#bytes += bytesOf(event);
+    this.#bell.ring();
+  }
+}
+
+function bytesOf(event: SubscriptionEvent): number {
+  return EVENT_BYTES + (event.kind === 'delta' ? event.delta.bytes.length : 0);
 }

@@ -8,7 +8,7 @@ import { assertAllowed } from '../access/access.ts';
 import type { Identity } from '../access/access.ts';
 import { PREFLIGHT_HEADERS, corsHeaders, guardRequest } from './guard.ts';
 import type { GuardRules } from './guard.ts';
-import { cxdbFaces } from './cxdb/cxdb-routes.ts';
+import { cxdbFaces } from './routes/create-routes.ts';
 import { cxdbErrorReply, speaksCxdb } from './cxdb/face.ts';
 import { checkInput, errorReply, toErrorJson } from './exchange/http-error.ts';
 import type { HttpService } from './exchange/http-service.ts';

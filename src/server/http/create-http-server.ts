@@ -13,7 +13,7 @@ import { SignIn } from '../access/sign-in.ts';
 import { Families } from '../browse/families.ts';
 import { RecentThreads } from '../browse/recent-threads.ts';
 import { pageRoute } from '../page/page-route.ts';
-import { StreamBells } from '../streams/stream-bells.ts';
+import { StreamBells } from '../streams/read-messages.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';

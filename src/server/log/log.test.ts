@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { createLog, toShortLine } from './log.ts';
+import { expect, it, vi } from 'vitest';
+import { createLog, toShortLine, bothHooks } from './log.ts';
 import { mintToken } from '../access/token.ts';
 
 function lines(forPeople: boolean, level: 'info' | 'silent' = 'info'): string[] {
@@ -42,4 +42,23 @@ it.each([true, false])('hides a token wherever a client put it (for people: %s)'
   log.error({ err: new TypeError(`no ${token}`) }, 'a request failed');
   expect(written.join('')).not.toContain(token.slice(0, -5));
   expect(written[0]).toContain('/v1/contexts/quipu_…/turns');
+});
+
+it('calls both, the first one first', () => {
+  const told: string[] = [];
+  const hooks = bothHooks(
+    { received: (bytes) => told.push(`a ${bytes}`) },
+    { received: (bytes) => told.push(`b ${bytes}`) },
+  );
+  hooks.received?.(5);
+  expect(told).toEqual(['a 5', 'b 5']);
+});
+
+it('leaves out what neither has, and a call more where one has it', () => {
+  const sent = vi.fn<(bytes: number) => void>();
+  const refused = vi.fn<() => void>();
+  const hooks = bothHooks({ sent }, { refused });
+  expect(hooks.sent).toBe(sent);
+  expect(hooks.refused).toBe(refused);
+  expect(hooks.answered).toBeUndefined();
 });

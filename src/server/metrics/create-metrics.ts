@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Engine } from '../../engine/engine.ts';
-import type { BinaryHooks } from '../binary/hooks.ts';
+import type { BinaryHooks } from '../request/request.ts';
 import type { Served } from '../calls/call-handler.ts';
 import { Durations } from './durations.ts';
 import { RecentRequests } from './recent-requests.ts';

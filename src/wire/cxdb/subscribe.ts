@@ -2,8 +2,8 @@ import type { Hash } from '../../base/brand.ts';
 import { ByteReader } from '../byte-reader.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import type { Parts } from '../byte-writer.ts';
-import { outcomeNumber } from './open-turns.ts';
-import type { Outcome } from './open-turns.ts';
+import { outcomeNumber } from './messages.ts';
+import type { Outcome } from './messages.ts';
 import { writeExtRow, writeTurnRec } from './pages.ts';
 import type { ExtRow, TurnRec } from './pages.ts';
 

@@ -1,4 +1,4 @@
-import { remoteQueues } from '../../../src/client/remote-queues.ts';
+import { remoteQueues } from '../../../src/client/remote-verbs.ts';
 import { Database } from '../../../src/postgres/database.ts';
 import { createPostgresQueues } from '../../../src/queue/postgres/create-postgres-queues.ts';
 import { ModelEngine } from '../../../src/testing/model-engine.ts';

@@ -1,4 +1,5 @@
-import { isFields, type Fields } from '../../../base/fields.ts';
+import { isFields } from '../../../base/fields.ts';
+import type { Fields } from '../../../base/fields.ts';
 import type { FieldSpec, Registry, TypeSpec } from './type-bundle.ts';
 import { invalid } from '../../../base/errors.ts';
 

@@ -46,17 +46,9 @@ const frame = z.object({
   enums: z.record(shortText, z.unknown()).default({}),
 });
 const typeFrame = z.object({
-  types: z.record(
-    z.string(),
-    z.object({ versions: z.record(z.string().regex(/^\d{1,9}$/), z.unknown()).default({}) }),
-  ),
+  versions: z.record(z.string().regex(/^\d{1,9}$/), z.unknown()).default({}),
 });
-const versionFrame = z.object({
-  types: z.record(z.string(), z.object({ versions: z.record(z.string(), typeVersion) })),
-});
-const enumFrame = z.object({
-  enums: z.record(z.string(), z.record(z.string().regex(/^\d{1,15}$/), z.string().max(512))),
-});
+const labelsOfEnum = z.record(z.string().regex(/^\d{1,15}$/), z.string().max(512));
 
 /** Lets others have their turn. Called between pieces of work that are short, whatever a bundle holds. */
 type Breathe = () => Promise<void>;
@@ -133,8 +125,7 @@ export async function parseBundle(value: unknown, breathe: Breathe): Promise<Typ
   for (const [name, one] of Object.entries(labelled)) {
     await breathe();
     checkCount(one, LABELS_MAX, name);
-    const { enums: checked } = checkInput(enumFrame, { enums: { [name]: one } }, 'bundle');
-    for (const labels of Object.values(checked)) enums.set(name, labels);
+    enums.set(name, checkInput(labelsOfEnum, one, 'bundle', ['enums', name]));
   }
   return { bundle_id: id, types, enums };
 }
@@ -142,14 +133,13 @@ export async function parseBundle(value: unknown, breathe: Breathe): Promise<Typ
 async function parseType(type: string, given: unknown, breathe: Breathe): Promise<Versions> {
   await breathe();
   checkCount((given as { versions?: unknown } | null)?.versions, VERSIONS_MAX, type);
-  const { types } = checkInput(typeFrame, { types: { [type]: given } }, 'bundle');
+  const { versions } = checkInput(typeFrame, given, 'bundle', ['types', type]);
   const parsed = new Map<string, VersionGiven>();
-  for (const [version, one] of Object.values(types).flatMap((of) => Object.entries(of.versions))) {
+  for (const [version, one] of Object.entries(versions)) {
     await breathe();
     checkCount((one as { fields?: unknown } | null)?.fields, FIELDS_MAX, `${type} ${version}`);
-    const piece = { types: { [type]: { versions: { [version]: one } } } };
-    const [checked] = Object.values(checkInput(versionFrame, piece, 'bundle').types);
-    for (const whole of Object.values(checked?.versions ?? {})) parsed.set(version, whole);
+    const at = ['types', type, 'versions', version];
+    parsed.set(version, checkInput(typeVersion, one, 'bundle', at));
   }
   return parsed;
 }

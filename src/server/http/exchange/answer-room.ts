@@ -1,6 +1,5 @@
 import { QuipuError } from '../../../base/errors.ts';
-import { ReadsAtOnce } from '../../memory/reads-at-once.ts';
-import { PATIENCE_MS } from '../../memory/byte-budget.ts';
+import { ReadsAtOnce, PATIENCE_MS } from '../../memory/byte-budget.ts';
 import type { AnswerMaker, ByteBudget } from '../../memory/byte-budget.ts';
 import type { Pace } from './pace.ts';
 

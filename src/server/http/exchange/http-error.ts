@@ -41,15 +41,17 @@ export function errorReply(error: unknown, { hadIfMatch, invalidStatus }: Failed
   return jsonReply(json, { status, headers });
 }
 
-/** Throws INVALID that names the first mistake. */
+/** Throws INVALID that names the first mistake. `at` is the place of the value in what the client sent. */
 export function checkInput<T extends z.ZodType>(
   schema: T,
   value: unknown,
   where: string,
+  at: readonly string[] = [],
 ): z.output<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const what = issue === undefined || issue.path.length === 0 ? where : issue.path.join('.');
+  const path = [...at, ...(issue?.path ?? [])];
+  const what = path.length === 0 ? where : path.join('.');
   throw invalid(what, `is not valid: ${issue?.message ?? 'it does not fit'}`);
 }

@@ -7,7 +7,7 @@ import type { Metrics } from '../../metrics/create-metrics.ts';
 import type { Families } from '../../browse/families.ts';
 import type { RecentThreads } from '../../browse/recent-threads.ts';
 import type { Streams } from '../../../stream/streams.ts';
-import type { StreamBells } from '../../streams/stream-bells.ts';
+import type { StreamBells } from '../../streams/read-messages.ts';
 import type { AnswerRoom } from './answer-room.ts';
 import type { Turns } from './pace.ts';
 

@@ -77,17 +77,25 @@ export class RequestRoom {
     }
   }
 
-  /** Makes bytes of unknown size when their turn comes, and gives them in small parts. */
-  async *made(make: () => Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  /**
+   * Makes bytes of unknown size when their turn comes, and gives them in small parts. Returns false when there was
+   * nothing to make.
+   */
+  async *made(
+    make: () => Promise<Uint8Array | undefined> | Uint8Array,
+  ): AsyncGenerator<Uint8Array, boolean, undefined> {
     const whole: Whole = { rest: NO_BYTES };
-    const fill = (): void => {
-      whole.rest = make();
+    const fill = async (): Promise<boolean> => {
+      const made = await make();
+      whole.rest = made ?? NO_BYTES;
+      return made !== undefined;
     };
     let left: (() => void) | undefined;
     try {
-      await this.make(fill, () => whole.rest.length);
+      const isMade = await this.make(fill, () => whole.rest.length);
       left = this.keep(whole.rest.length);
       yield* cut(whole);
+      return isMade;
     } finally {
       whole.rest = NO_BYTES;
       left?.();
@@ -97,22 +105,13 @@ export class RequestRoom {
   /** Gives texts of unknown size in small parts. The source is asked for a text when its turn comes. */
   async *texts(source: AsyncIterable<string>): AsyncGenerator<Uint8Array, void, undefined> {
     const iterator = source[Symbol.asyncIterator]();
-    const whole: Whole = { rest: NO_BYTES };
-    const pull = async (): Promise<boolean> => {
+    const pull = async (): Promise<Uint8Array | undefined> => {
       const next = await iterator.next();
-      whole.rest = next.done === true ? NO_BYTES : encodeUtf8(next.value);
-      return next.done !== true;
+      return next.done === true ? undefined : encodeUtf8(next.value);
     };
-    let left: (() => void) | undefined;
     try {
-      while (await this.make(pull, () => whole.rest.length)) {
-        left = this.keep(whole.rest.length);
-        yield* cut(whole);
-        left();
-      }
+      while (yield* this.made(pull));
     } finally {
-      whole.rest = NO_BYTES;
-      left?.();
       await iterator.return?.();
     }
   }

@@ -47,7 +47,24 @@ export interface RouteAnswer {
   /** Absent when the answer is bytes or events, described by `type`. */
   readonly json?: z.ZodType;
   readonly type?: string;
+  /** Default: the example of the schema, or one made of the examples of its parts. */
   readonly example?: unknown;
+}
+
+/** Examples of schemas. */
+export const EXAMPLES: z.core.$ZodRegistry<object> = z.registry<object>();
+
+function exampleOf(schema: unknown): unknown {
+  const own = schema instanceof z.ZodType ? EXAMPLES.get(schema) : undefined;
+  if (own !== undefined) return own;
+  if (schema instanceof z.ZodArray) {
+    const item = exampleOf(schema.element);
+    return item === undefined ? undefined : [item];
+  }
+  if (!(schema instanceof z.ZodObject)) return undefined;
+  const parts = Object.entries(schema.shape).map(([name, part]) => [name, exampleOf(part)]);
+  const known = parts.filter(([, part]) => part !== undefined);
+  return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
 export interface Exchange<P, Q, B> extends Served {
@@ -159,6 +176,7 @@ function toRoute(method: RouteWords['method'], path: string, known: Shape, given
     ...given,
     method,
     path,
+    answer: { example: exampleOf(answer.json), ...answer },
     params: z.strictObject(
       Object.fromEntries(names.map((name) => [name, known[name] ?? z.string()])),
     ),

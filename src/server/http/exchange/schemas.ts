@@ -5,7 +5,7 @@ import { invalid } from '../../../base/errors.ts';
 import { Encoding, type EncodingName } from '../../../format/turn-record.ts';
 import type { BatchTurn, NewTurn } from '../../../context/contexts.ts';
 import type { Checked } from '../../calls/check-args.ts';
-import { routesAt } from './route.ts';
+import { EXAMPLES, routesAt } from './route.ts';
 import type { RoutesAt } from './route.ts';
 
 // The values that travel, in JSON's terms: ids are decimal strings, bytes are base64 or hex.
@@ -136,7 +136,37 @@ export const contextJson: z.ZodType = z
     ...detailsShape,
     labels: z.array(z.string()),
   })
-  .describe('A movable head on the tree of turns, and what people say about it');
+  .describe('A movable head on the tree of turns, and what people say about it')
+  .register(EXAMPLES, {
+    id: '1',
+    head: '2',
+    headDepth: 1,
+    base: '0',
+    openTurn: '0',
+    flags: 0,
+    createdAt: 1_790_000_000_000,
+    updatedAt: 1_790_000_000_500,
+    title: 'fix the parser',
+    labels: ['work'],
+  });
+
+export const HASH = 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262';
+
+export const EXAMPLE_TURN: object = {
+  id: '2',
+  context: '1',
+  parent: '1',
+  depth: 1,
+  type: 'chat.message',
+  version: 1,
+  encoding: 'json',
+  payloadHash: HASH,
+  size: 27,
+  createdAt: 1_790_000_000_500,
+  flags: 0,
+  state: 'sealed',
+  payload: { role: 'user', text: 'hi' },
+};
 
 export const turnJson: z.ZodType = z
   .strictObject({
@@ -159,25 +189,43 @@ export const turnJson: z.ZodType = z
     payload: z.unknown().optional(),
     undecodable: z.literal(true).optional(),
   })
-  .describe('A turn; bytes in its payload appear as {"base64": "…"}');
+  .describe('A turn; bytes in its payload appear as {"base64": "…"}')
+  .register(EXAMPLES, EXAMPLE_TURN);
 
-export const patchJson: z.ZodType = z.strictObject({
-  seq: z.int().min(1),
-  turn: idText,
-  tombstone: z.boolean(),
-  encoding: z.union([encoding, z.int()]),
-  payloadHash: z.string(),
-  size: z.int().min(0),
-  createdAt: z.number(),
-});
+export const patchJson: z.ZodType = z
+  .strictObject({
+    seq: z.int().min(1),
+    turn: idText,
+    tombstone: z.boolean(),
+    encoding: z.union([encoding, z.int()]),
+    payloadHash: z.string(),
+    size: z.int().min(0),
+    createdAt: z.number(),
+  })
+  .register(EXAMPLES, {
+    seq: 1,
+    turn: '2',
+    tombstone: false,
+    encoding: 'json',
+    payloadHash: HASH,
+    size: 30,
+    createdAt: 1_790_000_001_000,
+  });
 
-export const blobJson: z.ZodType = z.strictObject({
-  hash: z.string(),
-  sha256: z.string().optional(),
-  size: z.int().min(0),
-  storedSize: z.int().min(0),
-  existed: z.boolean(),
-});
+export const blobJson: z.ZodType = z
+  .strictObject({
+    hash: z.string(),
+    sha256: z.string().optional(),
+    size: z.int().min(0),
+    storedSize: z.int().min(0),
+    existed: z.boolean(),
+  })
+  .register(EXAMPLES, { hash: HASH, size: 0, storedSize: 96, existed: false });
+
+/** A page of a list. */
+export function pageOf(item: z.ZodType): z.ZodType {
+  return z.strictObject({ items: z.array(item), cursor: z.string().optional() });
+}
 
 export const eraseBody: z.ZodObject<{
   reason: z.ZodString;
@@ -191,49 +239,6 @@ export const errorJson: z.ZodType = z.strictObject({
     data: z.record(z.string(), z.unknown()),
   }),
 });
-
-export const HASH = 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262';
-
-export const EXAMPLE_CONTEXT: object = {
-  id: '1',
-  head: '2',
-  headDepth: 1,
-  base: '0',
-  openTurn: '0',
-  flags: 0,
-  createdAt: 1_790_000_000_000,
-  updatedAt: 1_790_000_000_500,
-  title: 'fix the parser',
-  labels: ['work'],
-};
-
-export const EXAMPLE_TURN: object = {
-  id: '2',
-  context: '1',
-  parent: '1',
-  depth: 1,
-  type: 'chat.message',
-  version: 1,
-  encoding: 'json',
-  payloadHash: HASH,
-  size: 27,
-  createdAt: 1_790_000_000_500,
-  flags: 0,
-  state: 'sealed',
-  payload: { role: 'user', text: 'hi' },
-};
-
-export const EXAMPLE_PATCH: object = {
-  seq: 1,
-  turn: '2',
-  tombstone: false,
-  encoding: 'json',
-  payloadHash: HASH,
-  size: 30,
-  createdAt: 1_790_000_001_000,
-};
-
-export const EXAMPLE_BLOB: object = { hash: HASH, size: 0, storedSize: 96, existed: false };
 
 interface NewTurnJson extends PayloadJson {
   readonly type: string;

@@ -5,7 +5,7 @@ import { isKnown } from '../exchange/conditions.ts';
 import { readUpload } from '../exchange/read-body.ts';
 import { jsonReply, route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
-import { EXAMPLE_BLOB, HASH, blobJson, count, flag, ofBlob } from '../exchange/schemas.ts';
+import { HASH, blobJson, count, flag, ofBlob, pageOf } from '../exchange/schemas.ts';
 
 /** Blobs are named by their content, so a cached copy never becomes stale. */
 const FOR_EVER = 'private, max-age=31536000, immutable';
@@ -21,7 +21,7 @@ export const blobRoutes: readonly Route[] = [
     }),
     answer: {
       what: 'A page; `cursor` is there when more may follow',
-      json: z.strictObject({ items: z.array(z.string()), cursor: z.string().optional() }),
+      json: pageOf(z.string()),
       example: { items: [HASH] },
     },
     give: ({ query, store }) => store.blobs.list(query),
@@ -32,7 +32,7 @@ export const blobRoutes: readonly Route[] = [
     summary: 'Store bytes of any length by their content; the body is stored as it comes in',
     query: z.strictObject({ sha256: flag.optional().describe('Also find it by its SHA-256') }),
     body: { bytes: 'The bytes' },
-    answer: { status: 201, what: 'Durable when it comes', json: blobJson, example: EXAMPLE_BLOB },
+    answer: { status: 201, what: 'Durable when it comes', json: blobJson },
     async run({ query: { sha256 = false }, request, store }) {
       const info = await store.blobs.put(readUpload(request), { sha256 });
       const status = info.existed ? 200 : 201;

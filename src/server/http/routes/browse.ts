@@ -8,9 +8,9 @@ import type { ContextRow } from '../../../engine/rows.ts';
 import { activityOf } from '../../browse/activity.ts';
 import { branchTree } from '../../browse/branch-tree.ts';
 import { THREAD_KINDS, parsePlace } from '../../browse/recent-threads.ts';
-import { route } from '../exchange/route.ts';
+import { EXAMPLES, route } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
-import { count, ofContext } from '../exchange/schemas.ts';
+import { count, ofContext, pageOf } from '../exchange/schemas.ts';
 
 // Reads over all kinds of thread, for people who look around: the page uses them, and so can everyone else.
 
@@ -19,17 +19,24 @@ const LIMIT_MAX = 1000;
 const BRANCHES_MAX = 1000;
 const DAYS_MAX = 3660;
 
-const summary = z.strictObject({
-  kind: z.enum(THREAD_KINDS),
-  id: z.string(),
-  title: z.string(),
-  updatedAt: z.number(),
-  detail: z.string().optional(),
-  turns: z.int().optional().describe('Turns, events, steps or entries'),
-  labels: z.array(z.string()).optional(),
-  state: z.string().optional(),
-  live: z.literal(true).optional().describe('Something is being written'),
-});
+const summary = z
+  .strictObject({
+    kind: z.enum(THREAD_KINDS),
+    id: z.string(),
+    title: z.string(),
+    updatedAt: z.number(),
+    detail: z.string().optional(),
+    turns: z.int().optional().describe('Turns, events, steps or entries'),
+    labels: z.array(z.string()).optional(),
+    state: z.string().optional(),
+    live: z.literal(true).optional().describe('Something is being written'),
+  })
+  .register(EXAMPLES, {
+    kind: 'context',
+    id: '1',
+    title: 'fix the parser',
+    updatedAt: 1_790_000_000_000,
+  });
 
 const branch = z.strictObject({
   context: z.string(),
@@ -80,15 +87,7 @@ export const browseRoutes: readonly Route[] = [
       limit: count.optional().describe(`Default ${LIMIT_DEFAULT}, at most ${LIMIT_MAX}`),
       cursor: z.string().max(2048).optional().describe('From the page before'),
     }),
-    answer: {
-      what: 'A page; `cursor` is there when more follow',
-      json: z.strictObject({ items: z.array(summary), cursor: z.string().optional() }),
-      example: {
-        items: [
-          { kind: 'context', id: '1', title: 'fix the parser', updatedAt: 1_790_000_000_000 },
-        ],
-      },
-    },
+    answer: { what: 'A page; `cursor` is there when more follow', json: pageOf(summary) },
     give({ query, request }) {
       const { limit = LIMIT_DEFAULT, cursor } = query;
       if (limit < 1 || limit > LIMIT_MAX) throw invalid('limit', `must be from 1 to ${LIMIT_MAX}`);

@@ -6,15 +6,7 @@ import { refOf } from '../../../chat/events/payloads.ts';
 import type { Question } from '../../../chat/events/payloads.ts';
 import { LINE_PAYLOAD_BYTES } from '../../../chat/events/limits.ts';
 import { loadEvent } from '../../../chat/messages/find-messages.ts';
-import {
-  EXAMPLE_BATCH,
-  EXAMPLE_EVENT,
-  batchJson,
-  ofChat,
-  eventJson,
-  problemJson,
-  questionBody,
-} from './chat-schemas.ts';
+import { batchJson, ofChat, eventJson, problemJson, questionBody } from './chat-schemas.ts';
 import { encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
@@ -41,7 +33,6 @@ export const chatEventRoutes: readonly Route[] = [
         problems: z.array(problemJson),
         next: z.int().optional(),
       }),
-      example: { events: [EXAMPLE_EVENT], problems: [] },
     },
     give: async ({ params: { id }, query, store }) => (await store.chats.open(id)).events(query),
   }),
@@ -58,7 +49,6 @@ export const chatEventRoutes: readonly Route[] = [
       status: 201,
       what: 'The events with their numbers',
       json: z.strictObject({ events: z.array(eventJson) }),
-      example: { events: [EXAMPLE_EVENT] },
     },
     async give({ params: { id }, query, body, store }) {
       const chat = await store.chats.open(id);
@@ -92,7 +82,6 @@ export const chatEventRoutes: readonly Route[] = [
     answer: {
       what: 'A page; `before` leads to the one before it',
       json: z.strictObject({ batches: z.array(batchJson), before: z.int().min(1).optional() }),
-      example: { batches: [EXAMPLE_BATCH] },
     },
     give: async ({ params: { id }, query, store }) =>
       (await store.chats.open(id)).clarifications(query),
@@ -135,7 +124,7 @@ export const chatEventRoutes: readonly Route[] = [
       }),
       example: { answers: [{ question_id: 'q1', value: 'yes' }] },
     },
-    answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    answer: { what: 'The event', json: eventJson },
     give: async ({ params: { id, batch }, body, store }) =>
       (await store.chats.open(id)).answer(batch, body.answers),
   }),
@@ -148,7 +137,7 @@ export const chatEventRoutes: readonly Route[] = [
       optional: true,
       example: { reason: 'no longer needed' },
     },
-    answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    answer: { what: 'The event', json: eventJson },
     give: async ({ params: { id, batch }, body: { reason }, store }) =>
       (await store.chats.open(id)).dismiss(batch, reason),
   }),

@@ -2,19 +2,14 @@ import { z } from 'zod';
 import { notFound } from '../../../base/errors.ts';
 import type { Chat, MessagePage } from '../../../chat/handle/chats.ts';
 import { assertAllowed } from '../../access/access.ts';
-import {
-  EXAMPLE_EVENT,
-  EXAMPLE_MESSAGE,
-  ofChat,
-  eventJson,
-  messageJson,
-  problemJson,
-} from './chat-schemas.ts';
-import { Later, listReply } from '../exchange/list-answer.ts';
+import { ofChat, eventJson, messageJson, problemJson } from './chat-schemas.ts';
 import { readUpload } from '../exchange/read-body.ts';
 import { PART_BYTES } from '../exchange/request-room.ts';
+import { jsonReply } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
+import { begun } from '../exchange/turn-answer.ts';
 
 const body = {
   json: z.strictObject({
@@ -57,19 +52,6 @@ export const chatRedactionRoutes: readonly Route[] = [
 
 const ANY_TYPE = 'application/octet-stream';
 
-function messagesReply(
-  chat: Chat,
-  { messages, ...rest }: MessagePage,
-  request: HttpRequest,
-): Promise<Reply> {
-  const items = messages.map(({ unread, ...message }) =>
-    unread === undefined
-      ? message
-      : new Later(unread, async () => (await chat.message(message.id)) ?? message),
-  );
-  return listReply({ name: 'messages', items, rest }, request);
-}
-
 export const chatMessageRoutes: readonly Route[] = [
   ofChat.get('/messages', {
     name: 'listMessages',
@@ -86,7 +68,6 @@ export const chatMessageRoutes: readonly Route[] = [
         damage: z.array(problemJson).optional(),
         before: z.int().min(1).optional(),
       }),
-      example: { messages: [EXAMPLE_MESSAGE] },
     },
     async run({ params: { id }, query, request, store }) {
       const chat = await store.chats.open(id);
@@ -115,7 +96,7 @@ export const chatMessageRoutes: readonly Route[] = [
       }),
       example: { role: 'user', content: 'hi' },
     },
-    answer: { status: 201, what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
+    answer: { status: 201, what: 'The message', json: messageJson },
     give: async ({ params: { id }, query, body, store }) =>
       (await store.chats.open(id)).add(body, query),
   }),
@@ -123,7 +104,7 @@ export const chatMessageRoutes: readonly Route[] = [
   ofChat.get('/messages/:message', {
     name: 'getMessage',
     summary: 'One message',
-    answer: { what: 'The message', json: messageJson, example: EXAMPLE_MESSAGE },
+    answer: { what: 'The message', json: messageJson },
     async give({ params: { id, message: name }, store }) {
       const message = await (await store.chats.open(id)).message(name);
       if (message !== undefined) return message;
@@ -135,7 +116,7 @@ export const chatMessageRoutes: readonly Route[] = [
     name: 'editMessage',
     summary: 'Edit a message; the first text stays in the log',
     body: { json: z.strictObject({ content: z.string() }), example: { content: 'hello' } },
-    answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    answer: { what: 'The event', json: eventJson },
     give: async ({ params: { id, message }, body: { content }, store }) =>
       (await store.chats.open(id)).edit(message, content),
   }),
@@ -151,7 +132,7 @@ export const chatMessageRoutes: readonly Route[] = [
       optional: true,
       example: { interrupted: true },
     },
-    answer: { what: 'The event', json: eventJson, example: EXAMPLE_EVENT },
+    answer: { what: 'The event', json: eventJson },
     give: async ({ params: { id, message }, body: { content, ...more }, store }) =>
       (await store.chats.open(id)).complete(message, content, more),
   }),
@@ -190,7 +171,6 @@ export const chatMessageRoutes: readonly Route[] = [
         messages: z.array(messageJson),
         before: z.int().min(1).optional(),
       }),
-      example: { messages: [EXAMPLE_MESSAGE] },
     },
     async run({ params: { id }, query: { text, ...options }, request, store }) {
       const chat = await store.chats.open(id);
@@ -228,3 +208,50 @@ export const chatMessageRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** A message that is read when there is room for it. */
+interface Unread {
+  readonly size: number;
+  readonly read: () => Promise<unknown>;
+}
+
+/** Answers with a page. Messages that were too large to read are read one by one, as the client takes them. */
+async function messagesReply(
+  chat: Chat,
+  { messages, ...rest }: MessagePage,
+  request: HttpRequest,
+): Promise<Reply> {
+  if (messages.every(({ unread }) => unread === undefined)) return jsonReply({ messages, ...rest });
+  const pieces: (Uint8Array | Unread)[] = [];
+  let text = '{"messages":[';
+  for (const [at, { unread, ...message }] of messages.entries()) {
+    if (at > 0) text += ',';
+    if (unread === undefined) text += JSON.stringify(message);
+    else {
+      const read = async (): Promise<unknown> => (await chat.message(message.id)) ?? message;
+      pieces.push(encodeUtf8(text), { size: unread, read });
+      text = '';
+    }
+  }
+  const end = JSON.stringify(rest).slice(1);
+  pieces.push(encodeUtf8(`${text}]${end === '}' ? '' : ','}${end}`));
+  return { body: await begun(messagePieces(pieces, request)) };
+}
+
+/** Only the bytes of small messages are kept, because they wait for the client. */
+async function* messagePieces(
+  pieces: readonly (Uint8Array | Unread)[],
+  { room }: HttpRequest,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const small = pieces.reduce((sum, piece) => sum + ('length' in piece ? piece.length : 0), 0);
+  const left = room.keep(small);
+  try {
+    for (const piece of pieces) {
+      if (piece instanceof Uint8Array) yield piece;
+      else
+        yield* room.parts(piece.size, async () => encodeUtf8(JSON.stringify(await piece.read())));
+    }
+  } finally {
+    left();
+  }
+}

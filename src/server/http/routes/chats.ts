@@ -1,36 +1,15 @@
 import { z } from 'zod';
-import {
-  EXAMPLE_CHAT,
-  EXAMPLE_TYPE,
-  ofChat,
-  chatJson,
-  problemJson,
-  statusJson,
-  typeJson,
-} from './chat-schemas.ts';
+import { ofChat, chatJson, problemJson, statusJson, typeJson } from './chat-schemas.ts';
 import { jsonReply, route } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
-import { count } from '../exchange/schemas.ts';
-
-const EXAMPLE_STATUS = {
-  ...EXAMPLE_CHAT,
-  messages: 2,
-  usage: { events: 2, inputTokens: 0, outputTokens: 0 },
-  clarification: { answered: 0, dismissed: 0 },
-  branches: [],
-  problems: 0,
-};
+import { count, pageOf } from '../exchange/schemas.ts';
 
 export const chatRoutes: readonly Route[] = [
   route.get('/v1/chats', {
     name: 'listChats',
     summary: 'Chats, by id',
     query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
-    answer: {
-      what: 'A page; `cursor` is there when more may follow',
-      json: z.strictObject({ items: z.array(chatJson), cursor: z.string().optional() }),
-      example: { items: [EXAMPLE_CHAT] },
-    },
+    answer: { what: 'A page; `cursor` is there when more may follow', json: pageOf(chatJson) },
     give: ({ query, store }) => store.chats.list(query),
   }),
 
@@ -46,18 +25,14 @@ export const chatRoutes: readonly Route[] = [
       optional: true,
       example: { title: 'fix the parser' },
     },
-    answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
+    answer: { status: 201, what: 'The new chat', json: chatJson },
     run: async ({ body, store }) => created(await store.chats.create(body)),
   }),
 
   route.get('/v1/chat-types', {
     name: 'listChatTypes',
     summary: 'Types of chat events that programs have registered',
-    answer: {
-      what: 'All of them, by name',
-      json: z.strictObject({ types: z.array(typeJson) }),
-      example: { types: [EXAMPLE_TYPE] },
-    },
+    answer: { what: 'All of them, by name', json: z.strictObject({ types: z.array(typeJson) }) },
     give: async ({ store }) => ({ types: await store.chats.types() }),
   }),
 
@@ -69,7 +44,7 @@ export const chatRoutes: readonly Route[] = [
       optional: true,
       example: { about: 'a note of the app' },
     },
-    answer: { what: 'The type', json: typeJson, example: EXAMPLE_TYPE },
+    answer: { what: 'The type', json: typeJson },
     give: ({ params: { type }, body, store }) => store.chats.registerType(type, body),
   }),
 
@@ -88,7 +63,7 @@ export const chatRoutes: readonly Route[] = [
       json: z.looseObject({ quipu_chat: z.literal(1), events: z.array(z.unknown()) }),
       example: { quipu_chat: 1, meta: { session_id: 'c1' }, events: [] },
     },
-    answer: { status: 201, what: 'The new chat', json: chatJson, example: EXAMPLE_CHAT },
+    answer: { status: 201, what: 'The new chat', json: chatJson },
     run: async ({ query, body, store }) => created(await store.chats.import(body, query)),
   }),
 
@@ -117,7 +92,7 @@ export const chatRoutes: readonly Route[] = [
   ofChat.get('', {
     name: 'getChat',
     summary: 'A chat: counts, usage, branches, and the questions it waits for',
-    answer: { what: 'The chat', json: statusJson, example: EXAMPLE_STATUS },
+    answer: { what: 'The chat', json: statusJson },
     async run({ params: { id }, store }) {
       const status = await (await store.chats.open(id)).status();
       return jsonReply(status, { headers: { ETag: `"${status.events}"` } });
@@ -131,7 +106,7 @@ export const chatRoutes: readonly Route[] = [
       json: z.strictObject({ title: z.string().optional(), pinned: z.boolean().optional() }),
       example: { pinned: true },
     },
-    answer: { what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
+    answer: { what: 'As it is now', json: chatJson },
     give: async ({ params: { id }, body, store }) => (await store.chats.open(id)).update(body),
   }),
 
@@ -148,7 +123,6 @@ export const chatRoutes: readonly Route[] = [
     answer: {
       what: 'All that was found',
       json: z.strictObject({ problems: z.array(problemJson) }),
-      example: { problems: [{ seq: 7, kind: 'newer-version', message: 'version 2 is newer' }] },
     },
     give: async ({ params: { id }, store }) => ({
       problems: await (await store.chats.open(id)).problems(),
@@ -177,7 +151,7 @@ export const chatRoutes: readonly Route[] = [
         verb === 'archive'
           ? 'Compress a chat; from then on it can only be read'
           : 'Make an archived chat writable again',
-      answer: { what: 'As it is now', json: chatJson, example: EXAMPLE_CHAT },
+      answer: { what: 'As it is now', json: chatJson },
       give: async ({ params: { id }, store }) => (await store.chats.open(id))[verb](),
     }),
   ),

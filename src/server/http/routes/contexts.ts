@@ -8,7 +8,6 @@ import { headCondition, keyCondition } from '../exchange/conditions.ts';
 import { jsonReply, route } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 import {
-  EXAMPLE_CONTEXT,
   contextJson,
   contextName,
   count,
@@ -61,7 +60,6 @@ export const contextRoutes: readonly Route[] = [
         cursor: z.string().optional(),
         total: z.int().min(0).optional(),
       }),
-      example: { items: [EXAMPLE_CONTEXT] },
     },
     give({ query, store }) {
       const { createdSince, createdUntil, updatedSince, updatedUntil, ...asked } = query;
@@ -82,7 +80,7 @@ export const contextRoutes: readonly Route[] = [
       optional: true,
       example: { title: 'fix the parser', labels: ['work'] },
     },
-    answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { status: 201, what: 'The new context', json: contextJson },
     run: async ({ body, request, store }) =>
       created(await store.contexts.create({ ...body, ...keyCondition(request) })),
   }),
@@ -91,7 +89,7 @@ export const contextRoutes: readonly Route[] = [
     name: 'findContext',
     summary: 'The context with this name; its ETag is the head',
     query: named,
-    answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { what: 'The context', json: contextJson },
     async run({ query: { name }, store }) {
       const context = await store.contexts.byName(name);
       if (context !== undefined) return found(context);
@@ -109,7 +107,7 @@ export const contextRoutes: readonly Route[] = [
       optional: true,
       example: { title: 'fix the parser' },
     },
-    answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { what: 'The context', json: contextJson },
     run: async ({ query: { name }, body, store }) =>
       found(await store.contexts.getOrCreate(name, body)),
   }),
@@ -121,7 +119,7 @@ export const contextRoutes: readonly Route[] = [
       json: z.strictObject({ name: contextName.nullable() }),
       example: { name: 'customers/4711' },
     },
-    answer: { what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { what: 'As it is now', json: contextJson },
     run: async ({ params: { id }, body: { name }, store }) =>
       found(await store.contexts.rename(id, name)),
   }),
@@ -134,7 +132,7 @@ export const contextRoutes: readonly Route[] = [
       json: z.strictObject({ head: turnIdOrNoneInBody }),
       example: { head: '1' },
     },
-    answer: { what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { what: 'As it is now', json: contextJson },
     run: async ({ params: { id }, body: { head }, request, store }) =>
       found(await store.contexts.moveHead(id, head, headCondition(request))),
   }),
@@ -142,7 +140,7 @@ export const contextRoutes: readonly Route[] = [
   ofContext.get('', {
     name: 'getContext',
     summary: 'A context; its ETag is the head, for If-Match',
-    answer: { what: 'The context', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { what: 'The context', json: contextJson },
     async run({ params: { id }, store }) {
       const context = await store.contexts.get(id);
       if (context === undefined) throw notFound('context', id);
@@ -162,7 +160,7 @@ export const contextRoutes: readonly Route[] = [
       }),
       example: { title: 'fix the lexer', kind: null },
     },
-    answer: { what: 'As it is now', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { what: 'As it is now', json: contextJson },
     give: ({ params: { id }, body, store }) => store.contexts.update(id, body),
   }),
 
@@ -178,7 +176,7 @@ export const contextRoutes: readonly Route[] = [
     summary: 'A new context whose head is this turn; nothing is copied',
     headers: { 'Idempotency-Key': KEY },
     body: { json: z.strictObject(namedShape), optional: true, example: { title: 'another way' } },
-    answer: { status: 201, what: 'The new context', json: contextJson, example: EXAMPLE_CONTEXT },
+    answer: { status: 201, what: 'The new context', json: contextJson },
     run: async ({ params: { id }, body, request, store }) =>
       created(await store.contexts.fork(id, { ...body, ...keyCondition(request) })),
   }),

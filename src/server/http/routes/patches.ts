@@ -1,14 +1,6 @@
 import { z } from 'zod';
 import type { Route } from '../exchange/route.ts';
-import {
-  EXAMPLE_PATCH,
-  encoding,
-  eraseBody,
-  ofBlob,
-  ofTurn,
-  patchJson,
-  toPayload,
-} from '../exchange/schemas.ts';
+import { encoding, eraseBody, ofBlob, ofTurn, patchJson, toPayload } from '../exchange/schemas.ts';
 import { route } from '../exchange/route.ts';
 
 const expectedSeq = z
@@ -28,11 +20,7 @@ export const patchRoutes: readonly Route[] = [
   ofTurn.get('/patches', {
     name: 'listPatches',
     summary: 'All patches on a turn, oldest first',
-    answer: {
-      what: 'The patches',
-      json: z.strictObject({ patches: z.array(patchJson) }),
-      example: { patches: [EXAMPLE_PATCH] },
-    },
+    answer: { what: 'The patches', json: z.strictObject({ patches: z.array(patchJson) }) },
     give: async ({ params: { id }, store }) => ({ patches: await store.contexts.patches(id) }),
   }),
 
@@ -48,7 +36,7 @@ export const patchRoutes: readonly Route[] = [
       }),
       example: { payload: { role: 'user', text: 'hello' } },
     },
-    answer: { status: 201, what: 'The patch', json: patchJson, example: EXAMPLE_PATCH },
+    answer: { status: 201, what: 'The patch', json: patchJson },
     give: ({ params: { id }, body: { payload, base64, ...options }, store }) =>
       store.contexts.patch(id, toPayload({ payload, base64 }), options),
   }),
@@ -60,7 +48,7 @@ export const patchRoutes: readonly Route[] = [
       json: z.strictObject({ reason: z.string(), expectedSeq }),
       example: { reason: 'spam' },
     },
-    answer: { status: 201, what: 'The patch', json: patchJson, example: EXAMPLE_PATCH },
+    answer: { status: 201, what: 'The patch', json: patchJson },
     give: ({ params: { id }, body: { reason, ...options }, store }) =>
       store.contexts.tombstone(id, reason, options),
   }),

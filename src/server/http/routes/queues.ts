@@ -5,7 +5,7 @@ import type { Store } from '../../../store/store.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
 import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { route, routesAt } from '../exchange/route.ts';
+import { EXAMPLES, route, routesAt } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
 
@@ -20,21 +20,21 @@ const eventJson = z
     subtype: z.string().nullable(),
     content: z.string(),
   })
-  .describe('An event of a queue');
+  .describe('An event of a queue')
+  .register(EXAMPLES, {
+    id: 42,
+    created_at: '2026-03-18T10:30:00.123Z',
+    source: 'internal:dm:default:warden',
+    type: 'message',
+    subtype: null,
+    content: 'hello',
+  });
 const newEvent = z.strictObject({
   source: z.string(),
   type: z.enum(['message', 'record']),
   subtype: z.string().nullable().optional(),
   content: z.string(),
 });
-const EXAMPLE_EVENT = {
-  id: 42,
-  created_at: '2026-03-18T10:30:00.123Z',
-  source: 'internal:dm:default:warden',
-  type: 'message',
-  subtype: null,
-  content: 'hello',
-};
 /** The bytes of events that one answer holds; the next answer begins after its last event. */
 const PAGE_BYTES = ANSWER_BYTES;
 const summary = z.strictObject({
@@ -45,16 +45,18 @@ const summary = z.strictObject({
 });
 const filter = z.string().optional().describe(`Such as type = 'message'`);
 const body = z.union([newEvent, z.strictObject({ events: z.array(newEvent) })]);
-const row = z.strictObject({
-  consumer_id: z.string(),
-  handler_cmd: z.string(),
-  filter: z.string().nullable(),
-});
 const EXAMPLE_ROW = {
   consumer_id: 'worker-1',
   handler_cmd: './work.sh',
   filter: "type = 'message'",
 };
+const row = z
+  .strictObject({
+    consumer_id: z.string(),
+    handler_cmd: z.string(),
+    filter: z.string().nullable(),
+  })
+  .register(EXAMPLES, EXAMPLE_ROW);
 const progress = z.strictObject({
   consumer_id: z.string(),
   last_acked_id: z.int(),
@@ -92,7 +94,6 @@ export const queueRoutes: readonly Route[] = [
     answer: {
       what: 'Events after `after` that match, oldest first',
       json: z.strictObject({ events: z.array(eventJson) }),
-      example: { events: [EXAMPLE_EVENT] },
     },
     async give({ params: { name }, query: { after = 0, ...options }, store }) {
       const queue = await openQueue(store, name);
@@ -169,7 +170,7 @@ export const queueRoutes: readonly Route[] = [
       json: z.strictObject({ handler: z.string(), filter: z.string().nullable().optional() }),
       example: { handler: './work.sh', filter: "type = 'message'" },
     },
-    answer: { status: 201, what: 'The subscription', json: row, example: EXAMPLE_ROW },
+    answer: { status: 201, what: 'The subscription', json: row },
     give: async ({ params: { name, consumer }, body, store }) =>
       (await openQueue(store, name)).subscribe({ consumer, ...body }),
   }),
@@ -195,7 +196,6 @@ export const queueRoutes: readonly Route[] = [
     answer: {
       what: 'Events for this consumer, oldest first',
       json: z.strictObject({ events: z.array(eventJson) }),
-      example: { events: [EXAMPLE_EVENT] },
     },
     async give({ params: { name, consumer }, body, store }) {
       const { last_event_id: lastEventId, ...options } = body;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { NewEntry } from '../../../session/entries/session-entry.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
-import { jsonReply, route, routesAt } from '../exchange/route.ts';
+import { EXAMPLES, jsonReply, route, routesAt } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
-import { count, flag } from '../exchange/schemas.ts';
+import { count, flag, pageOf } from '../exchange/schemas.ts';
 
 // Sessions are named by id alone: a path would let any reader of the store read the server's files.
 
@@ -16,20 +16,21 @@ const sessionId = z
   .describe('The id of a session');
 const ofSession = routesAt('/v1/sessions/:id', { id: sessionId });
 const entry = z.looseObject({ type: z.string() });
-const summary = z.looseObject({ id: z.string(), file: z.string(), available: z.boolean() });
 const ID = '019a8b1c-77aa-7def-8123-456789abcdef';
-const EXAMPLE = { id: ID, file: `/store/sessions/--work--/x_${ID}.jsonl`, available: true };
+const summary = z
+  .looseObject({ id: z.string(), file: z.string(), available: z.boolean() })
+  .register(EXAMPLES, {
+    id: ID,
+    file: `/store/sessions/--work--/x_${ID}.jsonl`,
+    available: true,
+  });
 
 export const sessionRoutes: readonly Route[] = [
   route.get('/v1/sessions', {
     name: 'listSessions',
     summary: 'Sessions that the store knows, the oldest first',
     query: z.strictObject({ limit: count.optional(), cursor: z.string().optional() }),
-    answer: {
-      what: 'A page of them',
-      json: z.strictObject({ items: z.array(summary), cursor: z.string().optional() }),
-      example: { items: [EXAMPLE] },
-    },
+    answer: { what: 'A page of them', json: pageOf(summary) },
     give: ({ query, store }) => store.sessions.list(query),
   }),
   route.post('/v1/sessions', {
@@ -43,7 +44,7 @@ export const sessionRoutes: readonly Route[] = [
       optional: true,
       example: { cwd: '/project' },
     },
-    answer: { status: 201, what: 'It is there', json: summary, example: EXAMPLE },
+    answer: { status: 201, what: 'It is there', json: summary },
     async run({ body, store: { sessions } }) {
       await using session = await sessions.create(body);
       const headers = { Location: `/v1/sessions/${session.id}` };
@@ -53,7 +54,7 @@ export const sessionRoutes: readonly Route[] = [
   ofSession.get('', {
     name: 'getSession',
     summary: 'One session: where it is and what it has',
-    answer: { what: 'The session', json: summary, example: EXAMPLE },
+    answer: { what: 'The session', json: summary },
     give: ({ params: { id }, store }) => store.sessions.details(id),
   }),
   ofSession.delete('', {

@@ -3,12 +3,8 @@ import type { LiveStream } from '../../../stream/find-stream.ts';
 import { isJsonType, isTextType } from '../../../stream/message.ts';
 import { PART_BYTES } from '../exchange/request-room.ts';
 import type { HttpRequest } from '../exchange/route.ts';
-import {
-  joinMessages,
-  readLarge,
-  readMessages,
-  type MessagePage,
-} from '../../streams/read-messages.ts';
+import { joinMessages, readLarge, readMessages } from '../../streams/read-messages.ts';
+import type { MessagePage } from '../../streams/read-messages.ts';
 import { formatOffset, nextCursor } from '../../streams/stream-input.ts';
 
 const lenientText = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -6,12 +6,8 @@ import type { AppendAnswer, ProducerMark } from '../../../stream/decide-append.t
 import { tailOf, type LiveStream } from '../../../stream/find-stream.ts';
 import { isJsonType, toMessage } from '../../../stream/message.ts';
 import { checkStreamName } from '../../../stream/stream-record.ts';
-import {
-  joinMessages,
-  readLarge,
-  readMessages,
-  type MessagePage,
-} from '../../streams/read-messages.ts';
+import { joinMessages, readLarge, readMessages } from '../../streams/read-messages.ts';
+import type { MessagePage } from '../../streams/read-messages.ts';
 import { isBase64, streamEvents } from './stream-events.ts';
 import {
   STREAMS_PATH,

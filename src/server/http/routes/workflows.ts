@@ -11,34 +11,137 @@ import type {
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
 import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
-import { jsonReply, route, routesAt } from '../exchange/route.ts';
+import { EXAMPLES, jsonReply, route, routesAt } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
-import { count, flag } from '../exchange/schemas.ts';
-import {
-  EXAMPLE_BUNDLE,
-  EXAMPLE_STEP,
-  EXAMPLE_THREAD,
-  EXAMPLE_WORKFLOW_CONTEXT,
-  bundleJson,
-  contextJson,
-  hashText,
-  newStep,
-  newThread,
-  stepJson,
-  threadEnd,
-  threadId,
-  threadJson,
-} from './workflow-schemas.ts';
+import { count, flag, pageOf } from '../exchange/schemas.ts';
 
-// Threads of workflows. Nothing here runs a bundle: a server that ran what it is sent would be anyone's shell. A
+// Threads of workflows. Ids of threads are ULIDs, steps are named by their hashes. Nothing here runs a bundle: a server that ran what it is sent would be anyone's shell. A
 // program that calls `run` or `resume` in the library runs the bundle itself, also over a connection to this server.
+
+const BUNDLE = '2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213';
+const START = '7b8620c1a1f0b8e1b9d7e33d5e3f0f1c7e1c4a3d7a2b5c9d8e6f4a1b2c3d4e5f';
+const HEAD = 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262';
+const CONTENT = 'Planned in two steps.';
+
+const threadId = z
+  .string()
+  .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'is a ULID of 26 characters')
+  .describe('The id of a thread');
+
+const hashText = z.string().regex(/^[0-9a-f]{64}$/, 'is a hash of 64 hex digits');
+
+const fields = z.record(z.string(), z.unknown());
+
+const threadJson = z
+  .strictObject({
+    id: threadId,
+    bundle: hashText,
+    state: z.enum(['active', 'paused', 'completed']),
+    head: hashText,
+    start: hashText,
+    updatedAt: z.number(),
+    name: z.string().optional(),
+    prompt: z.string().optional(),
+    outcome: z.enum(['completed', 'failed', 'killed']).optional(),
+    returnCode: z.int().optional(),
+    summary: z.string().optional(),
+  })
+  .describe('A chain of steps: `head` is the newest, or the start while there is none')
+  .register(EXAMPLES, {
+    id: '01JCQ0M8000000000000000000',
+    bundle: BUNDLE,
+    state: 'active',
+    head: HEAD,
+    start: START,
+    updatedAt: 1_790_000_000_500,
+  });
+
+const stepJson = z
+  .strictObject({
+    hash: hashText,
+    parent: hashText.nullable(),
+    role: z.string(),
+    meta: fields,
+    timestamp: z.number(),
+    content: z.string().optional(),
+    refs: z.array(hashText).optional(),
+    compact: hashText.optional(),
+    childThread: threadId.optional(),
+  })
+  .register(EXAMPLES, {
+    hash: HEAD,
+    parent: null,
+    role: 'planner',
+    meta: { steps: 2 },
+    timestamp: 1_790_000_000_500,
+    content: CONTENT,
+    refs: [],
+  });
+
+const contextJson = z.strictObject({
+  thread: threadJson,
+  start: z
+    .strictObject({
+      name: z.string(),
+      bundle: hashText,
+      prompt: z.string(),
+      maxRounds: z.int(),
+      depth: z.int(),
+      parentState: hashText.optional(),
+    })
+    .register(EXAMPLES, {
+      name: 'solve-issue',
+      bundle: BUNDLE,
+      prompt: 'Fix the parser.',
+      maxRounds: 10,
+      depth: 0,
+    }),
+  summary: z.string().optional(),
+  steps: z.array(stepJson),
+});
+
+const bundleJson = z
+  .strictObject({
+    name: z.string(),
+    description: z.string().optional(),
+    hash: hashText,
+    versions: z.array(z.strictObject({ hash: hashText, since: z.number() })),
+  })
+  .register(EXAMPLES, {
+    name: 'solve-issue',
+    hash: BUNDLE,
+    versions: [{ hash: BUNDLE, since: 1_790_000_000_000 }],
+  });
+
+const newThread: z.ZodType<object> = z.strictObject({
+  name: z.string(),
+  prompt: z.string(),
+  bundle: hashText.optional(),
+  maxRounds: z.int().optional(),
+});
+
+const newStep: z.ZodType<object> = z.strictObject({
+  role: z.string(),
+  content: z.string(),
+  meta: fields.optional(),
+  refs: z.array(hashText).optional(),
+  compact: z.string().optional(),
+  childThread: threadId.optional(),
+  expectedHead: hashText.optional(),
+});
+
+const threadEnd: z.ZodType<object> = z.strictObject({
+  returnCode: z.int().optional(),
+  summary: z.string().optional(),
+  meta: fields.optional(),
+  refs: z.array(hashText).optional(),
+  expectedHead: hashText.optional(),
+});
 
 /** A context is one answer. A model takes less. */
 const CONTEXT_BYTES = 2 * ANSWER_BYTES;
 const THREADS = '/v1/workflows/threads';
 const ofThread = routesAt(`${THREADS}/:id`, { id: threadId });
-const thread = { json: threadJson, example: EXAMPLE_THREAD };
-const step = { json: stepJson, example: EXAMPLE_STEP };
 
 const readRoutes: readonly Route[] = [
   route.get('/v1/workflows/bundles', {
@@ -47,7 +150,6 @@ const readRoutes: readonly Route[] = [
     answer: {
       what: 'By name, each with every bundle that the name stood for',
       json: z.strictObject({ items: z.array(bundleJson) }),
-      example: { items: [EXAMPLE_BUNDLE] },
     },
     give: async ({ store }) => ({ items: await store.workflows.bundles.list() }),
   }),
@@ -66,11 +168,7 @@ const readRoutes: readonly Route[] = [
       cursor: z.string().optional().describe('From the page before'),
       details: flag.optional().describe('With name, prompt, outcome and return code'),
     }),
-    answer: {
-      what: 'A page; `cursor` is there when more follow',
-      json: z.strictObject({ items: z.array(threadJson), cursor: z.string().optional() }),
-      example: { items: [EXAMPLE_THREAD] },
-    },
+    answer: { what: 'A page; `cursor` is there when more follow', json: pageOf(threadJson) },
     give: ({ query, store }) => store.workflows.list(query as ListThreads),
   }),
 
@@ -80,7 +178,7 @@ const readRoutes: readonly Route[] = [
     query: z.strictObject({
       details: flag.optional().describe('With name, prompt, outcome and return code'),
     }),
-    answer: { what: 'The thread', ...thread },
+    answer: { what: 'The thread', json: threadJson },
     async give({ params: { id }, query, store }) {
       const found = await store.workflows.get(id, query);
       if (found !== undefined) return found;
@@ -99,7 +197,6 @@ const readRoutes: readonly Route[] = [
     answer: {
       what: 'A page of about 8 MiB at most; `cursor` is there when there are earlier steps',
       json: z.strictObject({ steps: z.array(stepJson), cursor: hashText.optional() }),
-      example: { steps: [EXAMPLE_STEP] },
     },
     give: ({ params: { id }, query, store }) =>
       store.workflows.steps(id, { ...query, maxBytes: ANSWER_BYTES }),
@@ -125,11 +222,7 @@ const readRoutes: readonly Route[] = [
   ofThread.get('/context', {
     name: 'getThreadContext',
     summary: 'What a model is shown: the prompt, then the steps since the last summary',
-    answer: {
-      what: 'The context; TOO_LARGE if it has more than 16 MiB',
-      json: contextJson,
-      example: EXAMPLE_WORKFLOW_CONTEXT,
-    },
+    answer: { what: 'The context; TOO_LARGE if it has more than 16 MiB', json: contextJson },
     give: ({ params: { id }, store }) => store.workflows.context(id, { maxBytes: CONTEXT_BYTES }),
   }),
 ];
@@ -139,7 +232,7 @@ const writeRoutes: readonly Route[] = [
     name: 'startThread',
     summary: 'Start a thread whose steps the caller records',
     body: { json: newThread, example: { name: 'solve-issue', prompt: 'Fix the parser.' } },
-    answer: { status: 201, what: 'The new thread', ...thread },
+    answer: { status: 201, what: 'The new thread', json: threadJson },
     async run({ body, store }) {
       const started = await store.workflows.start(body as StartThread);
       return jsonReply(started, { headers: { Location: `${THREADS}/${started.id}` } });
@@ -150,7 +243,7 @@ const writeRoutes: readonly Route[] = [
     name: 'appendStep',
     summary: 'Record a step',
     body: { json: newStep, example: { role: 'planner', content: 'Planned in two steps.' } },
-    answer: { status: 201, what: 'The step', ...step },
+    answer: { status: 201, what: 'The step', json: stepJson },
     give: ({ params: { id }, body, store }) => store.workflows.step(id, body as NewStep),
   }),
 
@@ -158,7 +251,7 @@ const writeRoutes: readonly Route[] = [
     name: 'endThread',
     summary: 'End a thread: from the index to the history',
     body: { json: threadEnd, optional: true, example: { returnCode: 0, summary: 'done' } },
-    answer: { status: 201, what: 'Its last node', ...step },
+    answer: { status: 201, what: 'Its last node', json: stepJson },
     give: ({ params: { id }, body, store }) => store.workflows.end(id, body as EndThread),
   }),
 
@@ -180,7 +273,7 @@ const controlRoutes: readonly Route[] = [
       optional: true,
       example: { at: 'coder' },
     },
-    answer: { status: 201, what: 'The new thread', ...thread },
+    answer: { status: 201, what: 'The new thread', json: threadJson },
     async run({ params: { id }, body, store }) {
       const fork = await store.workflows.fork(id, body);
       return jsonReply(fork, { headers: { Location: `${THREADS}/${fork.id}` } });
@@ -191,14 +284,14 @@ const controlRoutes: readonly Route[] = [
     name: 'compactThread',
     summary: 'Replace the steps so far by a summary for later roles',
     body: { json: z.strictObject({ summary: z.string() }), example: { summary: 'half done' } },
-    answer: { status: 201, what: 'The step that has it', ...step },
+    answer: { status: 201, what: 'The step that has it', json: stepJson },
     give: ({ params: { id }, body, store }) => store.workflows.compact(id, body.summary),
   }),
 
   ofThread.post('/pause', {
     name: 'pauseThread',
     summary: 'Pause a thread after its present step',
-    answer: { what: 'The thread', ...thread },
+    answer: { what: 'The thread', json: threadJson },
     give: ({ params: { id }, store }) => store.workflows.pause(id),
   }),
 
@@ -210,7 +303,7 @@ const controlRoutes: readonly Route[] = [
       optional: true,
       example: { reason: 'wrong branch' },
     },
-    answer: { what: 'Its last node', ...step },
+    answer: { what: 'Its last node', json: stepJson },
     give: ({ params: { id }, body, store }) => store.workflows.kill(id, body.reason),
   }),
 

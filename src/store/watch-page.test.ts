@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toTurnId, type TurnId } from '../base/brand.ts';
+import { toTurnId } from '../base/brand.ts';
+import type { TurnId } from '../base/brand.ts';
 import type { Tips } from '../engine/engine.ts';
-import { WatchPosition } from './watch-position.ts';
+import { WatchPosition } from './watch-page.ts';
 
 const FAR: Tips = { turn: toTurnId(2 ** 53 - 1), context: 2n ** 53n, patch: 2 ** 53, open: [] };
 

@@ -1,11 +1,46 @@
-import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
+import { writeOwnerNote } from '../../engine/files/disk/owner-note.ts';
+import type { OwnerNote } from '../../engine/files/disk/owner-note.ts';
+import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { OwnerNote } from '../../engine/files/disk/owner-note.ts';
 
 // The place where the owner of a folder listens for the other processes of the machine. The kernel takes short paths
 // only, and some file systems take no sockets, so there is a second place in addition to the folder itself.
+
+/**
+ * Listens where others look for the owner of `folder`. False when there is no place for a socket; then the owner's note
+ * tells the others. Only the holder of the folder's lock may call this: a socket that exists already belongs to an
+ * owner that is gone.
+ */
+export async function bindSocket(
+  folder: string,
+  durability: OwnerNote['durability'] & string,
+  listen: (path: string) => Promise<unknown>,
+): Promise<boolean> {
+  const usual = usualPlace(folder);
+  if (usual !== undefined && (await listenAnew(usual, listen))) return true;
+  const short = shortPlace(folder);
+  // The note is written before the socket listens: a process that finds the socket must know what its owner promises.
+  if (short !== undefined) writeOwnerNote(folder, { durability, shares: true, socket: short });
+  const isBound = short !== undefined && (await listenAnew(short, listen));
+  if (!isBound) writeOwnerNote(folder, { durability, shares: false });
+  return isBound;
+}
+
+/** False when the system allows no socket there, for whatever reason. */
+async function listenAnew(
+  path: string,
+  listen: (path: string) => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    fs.rmSync(path, { force: true });
+    await listen(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const SOCKET_FILE = 'quipu.sock';
 
@@ -13,7 +48,7 @@ const SOCKET_FILE = 'quipu.sock';
 const PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107;
 
 /** The usual place; undefined when its path is too long. */
-export function usualPlace(folder: string): string | undefined {
+function usualPlace(folder: string): string | undefined {
   return fits(join(folder, SOCKET_FILE));
 }
 
@@ -21,7 +56,7 @@ export function usualPlace(folder: string): string | undefined {
  * A short path in a folder that only this user can enter; undefined when there is none. The name belongs to this folder
  * alone and stays the same, so a new owner finds and replaces the socket of a killed owner.
  */
-export function shortPlace(folder: string): string | undefined {
+function shortPlace(folder: string): string | undefined {
   const { dev, ino } = fs.statSync(folder);
   const named = `${fs.realpathSync(folder)}\0${dev}\0${ino}`;
   const name = createHash('sha256').update(named).digest('hex').slice(0, 24);

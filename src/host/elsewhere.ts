@@ -1,10 +1,39 @@
-import type { RemoteEngine } from '../client/remote-engine.ts';
+import { RemoteEngine } from '../client/remote-engine.ts';
 import { remoteVerbs } from '../client/remote-verbs.ts';
+import type { Transport } from '../client/transport.ts';
 import { readPage } from '../context/turns/read-pages.ts';
 import type { StoreElsewhere } from '../store/store.ts';
 import { forwarding } from './host.ts';
 import type { Host } from './host.ts';
 import type { OwnedStore } from './owned-store.ts';
+
+// A folder that another process owned when it was opened.
+
+/** The engine of whichever process answers for the folder when it is asked. */
+export function hostedRemote(host: Host, timeoutMs: number): RemoteEngine {
+  return new RemoteEngine(hostTransport(host), { timeoutMs });
+}
+
+/**
+ * Sends calls to the process that answers for the folder at that moment. A call that is sent again after its owner was
+ * lost reaches the next owner, which may be this very process. It has the same arguments, and so the same key.
+ */
+function hostTransport(host: Host): Transport {
+  return {
+    call: async (...given) => (await host.reach()).call(...given),
+    async *stream(...given) {
+      const way = await host.reach();
+      const release = host.owned?.hold();
+      try {
+        yield* way.stream(...given);
+      } finally {
+        release?.();
+      }
+    },
+    upload: async (...given) => (await host.reach()).upload(...given),
+    close: () => host.close(),
+  };
+}
 
 /** Verbs that need the data at hand. They run here once this process owns the data, and in the owner until then. */
 export function hostedVerbs(host: Host, remote: RemoteEngine): StoreElsewhere {

@@ -2,6 +2,9 @@ import { Bell } from '../../base/bell.ts';
 import { QuipuError } from '../../base/errors.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { Progress } from '../../engine/progress.ts';
+
+// Calls with many answers: the changes of a store, and work that tells of its progress.
 
 /** Unsent changes. A reader that lags further behind is cut off, and must read the store itself when it is back. */
 const QUEUE_BYTES_MAX = 8_388_608;
@@ -101,4 +104,36 @@ function sizeOf(change: Change): number {
     bytes += list.length * ROW_BYTES;
   }
   return bytes;
+}
+
+const PAUSE_MS = 100;
+
+/**
+ * Turns long work into a stream: `{ progress: [done, total, what] }` a few times a second, only the newest each time,
+ * and `{ result }` last. Work that has begun goes on when its caller goes away: half an erasure helps nobody.
+ */
+export async function* tellProgress(
+  work: (progress: Progress) => Promise<unknown>,
+  clock: () => number = Date.now,
+): AsyncGenerator<unknown, void, undefined> {
+  const bell = new Bell();
+  let newest: Parameters<Progress> | undefined;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let isOver = false;
+  const done = work((...progress) => {
+    newest = progress;
+    if (clock() - toldAt >= PAUSE_MS) bell.ring();
+  }).finally(() => {
+    isOver = true;
+    bell.ring();
+  });
+  // The caller may be gone when the work fails, and the failure is not the server's.
+  done.catch(() => undefined);
+  for (;;) {
+    await bell.wait();
+    if (isOver) break;
+    toldAt = clock();
+    yield { progress: newest };
+  }
+  yield { result: await done };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ReadsAtOnce } from './reads-at-once.ts';
+import { ReadsAtOnce } from './byte-budget.ts';
 
 it('begins with one, allows more while replies are small, and forgets a large one by and by', () => {
   const reads = new ReadsAtOnce();

@@ -1,0 +1,177 @@
+import { timedOut } from '../transport.ts';
+import type { OutgoingMessage } from './outgoing-message.ts';
+
+interface CallFacts {
+  readonly method: string;
+  readonly message: OutgoingMessage;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** Called when the call is over, however it ended. */
+  readonly over: (call: PendingCall) => void;
+}
+
+/**
+ * A call from its start until its caller knows the outcome. It is one object, because the closures and promises for an
+ * answer, a deadline and an abort took longer than encoding the request.
+ */
+export class PendingCall implements Waiter, Deadline {
+  readonly message: OutgoingMessage;
+  readonly timeoutMs: number;
+  /** The time by which the call must be over, once it is sent. */
+  at: number = Infinity;
+  readonly #method: string;
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolve: CallFacts['resolve'];
+  readonly #reject: CallFacts['reject'];
+  readonly #over: CallFacts['over'];
+  #onAbort: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(facts: CallFacts) {
+    this.message = facts.message;
+    this.timeoutMs = facts.timeoutMs;
+    this.#method = facts.method;
+    this.#signal = facts.signal;
+    this.#resolve = facts.resolve;
+    this.#reject = facts.reject;
+    this.#over = facts.over;
+  }
+
+  /** The call is about to be sent: its time begins, and its caller may still give it up. */
+  begin(): void {
+    const signal = this.#signal;
+    signal?.throwIfAborted();
+    this.at = performance.now() + this.timeoutMs;
+    if (signal === undefined) return;
+    this.#onAbort = () => this.fail(signal.reason);
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  answer(payload: Buffer): void {
+    if (!this.#end()) return;
+    try {
+      this.#resolve(this.message.read(payload));
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    if (this.#end()) this.#reject(error);
+  }
+
+  passed(): void {
+    this.fail(timedOut(this.#method, this.timeoutMs, true));
+  }
+
+  /** False when the call was over before. */
+  #end(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    if (this.#onAbort !== undefined) this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#over(this);
+    return true;
+  }
+}
+
+/** Waits for the reply to a request. One of the two methods is called, once. */
+export interface Waiter {
+  /** Takes the payload of the reply. */
+  answer(payload: Buffer): void;
+  fail(error: unknown): void;
+}
+
+/** Something that must be over by a time, unless it is taken back. */
+export interface Deadline {
+  /** The time, as `performance.now()` counts. */
+  readonly at: number;
+  passed(): void;
+}
+
+/**
+ * Notifies the deadlines that are not taken back in time. One timer serves all. The timer is set to the first deadline,
+ * and is not moved when that one is taken back: a timer for each request took longer than sending it.
+ */
+export class Deadlines {
+  readonly #waiting = new Set<Deadline>();
+  #timer: NodeJS.Timeout | undefined;
+  #firesAt = Infinity;
+
+  add(deadline: Deadline): void {
+    this.#waiting.add(deadline);
+    this.#setTimer(deadline.at);
+  }
+
+  takeBack(deadline: Deadline): void {
+    this.#waiting.delete(deadline);
+  }
+
+  #setTimer(at: number): void {
+    if (at >= this.#firesAt) return;
+    clearTimeout(this.#timer);
+    this.#firesAt = at;
+    // The timer need not keep the process alive: the connection that a caller waits for does.
+    this.#timer = setTimeout(() => this.#fire(), Math.max(0, at - performance.now())).unref();
+  }
+
+  #fire(): void {
+    this.#firesAt = Infinity;
+    const now = performance.now();
+    let next = Infinity;
+    for (const deadline of this.#waiting) {
+      if (deadline.at > now) {
+        next = Math.min(next, deadline.at);
+        continue;
+      }
+      this.#waiting.delete(deadline);
+      deadline.passed();
+    }
+    this.#setTimer(next);
+  }
+}
+
+/** Limits the requests in progress on a connection, and their bytes; other requests wait in line. */
+export class RequestSlots {
+  readonly #most: { readonly requests: number; readonly bytes: number };
+  readonly #line: (() => void)[] = [];
+  #requests = 0;
+  #bytes = 0;
+
+  constructor(most: { readonly requests: number; readonly bytes: number }) {
+    this.#most = most;
+  }
+
+  /** Undefined when there is room now. Trusts the caller to `leave` with the same bytes. */
+  enter(bytes: number): Promise<void> | undefined {
+    if (this.#line.length === 0 && this.#hasRoom(bytes)) {
+      this.#add(bytes);
+      return undefined;
+    }
+    return new Promise((resolve) => {
+      this.#line.push(() => {
+        this.#add(bytes);
+        resolve();
+      });
+    });
+  }
+
+  leave(bytes: number): void {
+    this.#requests -= 1;
+    this.#bytes -= bytes;
+    // The next request may be large, and is admitted as soon as there is any room at all.
+    while (this.#line.length > 0 && this.#hasRoom(0)) this.#line.shift()?.();
+  }
+
+  /** A single request always fits. */
+  #hasRoom(bytes: number): boolean {
+    if (this.#requests === 0) return true;
+    return this.#requests < this.#most.requests && this.#bytes + bytes <= this.#most.bytes;
+  }
+
+  #add(bytes: number): void {
+    this.#requests += 1;
+    this.#bytes += bytes;
+  }
+}
