@@ -53,7 +53,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/postgres/'],
   pino: ['src/server/'],
   'prom-client': ['src/server/metrics/'],
-  ulid: ['src/chat/', 'src/engine/files/', 'src/workflow/'],
+  ulid: ['src/agents/', 'src/chat/', 'src/engine/files/', 'src/workflow/'],
   vitest: ['src/testing/'],
   zod: ['src/server/', 'src/mcp/'],
   'zstd-napi': ['src/base/'],

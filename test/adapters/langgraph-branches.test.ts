@@ -67,6 +67,9 @@ it.each<[type: string, payload: unknown]>([
     expect(await valuesAt(reader, next)).toEqual({ n: 3 });
     expect((await reader.getTuple(at))?.pendingWrites).toEqual([['task', 'n', 2]]);
   }
+  // Who knows the thread still finds the branches that others make.
+  await put(new QuipuSaver(store), at, { n: 4 });
+  expect(await valuesAt(saver, AT)).toEqual({ n: 4 });
 });
 
 describe('branches that others make', () => {

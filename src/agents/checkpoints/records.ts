@@ -1,54 +1,46 @@
-// The records of the saver for LangGraph, and the values that they lead to.
+import { isFields } from '../../base/fields.ts';
 
-/** A value: `=` and its JSON, or its serialisation, a colon and the hash of its blob. */
+// The records of a thread (docs/format/checkpoints.md), and the values that they lead to.
+
+/** A value: `=` and its JSON, or its form, a colon and the hash of its blob. */
 export type Piece = string;
 /** The pieces that stay at the start and at the end of the list before, and those between them. */
 type ListChange = readonly [keep: number, tail: number, ...added: Piece[]];
 export type Change = Piece | ListChange;
-
-export const CHECKPOINT = 'langgraph.checkpoint';
-export const WRITES = 'langgraph.writes';
-/** Says in the log that the branch with this number gets its first turn. */
-export const BRANCH = 'langgraph.branch';
-/** A turn that holds a long value. */
-export const VALUE = 'langgraph.value';
 
 export interface CheckpointRecord {
   readonly id: string;
   readonly parent?: string;
   /** True when nothing is taken over from the checkpoint before. */
   readonly full: boolean;
-  readonly checkpoint: Piece;
-  readonly metadata: Piece;
-  /** Null for a channel that is gone. */
-  readonly values: readonly (readonly [channel: string, change: Change | null])[];
+  /** The details. */
+  readonly checkpoint?: Piece;
+  readonly metadata?: Piece;
+  /** Null for a value that is gone. */
+  readonly values: readonly (readonly [name: string, change: Change | null])[];
 }
 
 export interface WritesRecord {
   readonly checkpoint: string;
   readonly task: string;
-  readonly writes: readonly (readonly [index: number, channel: string, value: Change])[];
+  readonly writes: readonly (readonly [number: number, name: string, value: Change])[];
 }
 
 /** False for what another program appended with the type of a checkpoint. */
 export function isCheckpoint(payload: unknown): payload is CheckpointRecord {
-  const { id, values } = Object(payload) as { readonly id?: unknown; readonly values?: unknown };
-  return typeof id === 'string' && isList(values) && values.every((each) => hasChange(each, 1));
+  return isFields(payload) && typeof payload['id'] === 'string' && areChanges(payload['values'], 1);
 }
 
 /** The same for pending writes. */
 export function isWrites(payload: unknown): payload is WritesRecord {
-  const { writes } = Object(payload) as { readonly writes?: unknown };
-  return isList(writes) && writes.every((each) => hasChange(each, 2));
+  return isFields(payload) && areChanges(payload['writes'], 2);
 }
 
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
-}
-
-function hasChange(entry: unknown, at: number): boolean {
-  const change = isList(entry) ? entry[at] : undefined;
-  return change === null || typeof change === 'string' || isList(change);
+function areChanges(entries: unknown, at: number): boolean {
+  const isChange = (change: unknown): boolean =>
+    change === null || typeof change === 'string' || Array.isArray(change);
+  const hasOne = (entry: unknown): boolean => Array.isArray(entry) && isChange(entry[at]);
+  return Array.isArray(entries) && entries.every(hasOne);
 }
 
 /** A list is kept by its elements. Pieces from `length` on belong to longer lists, which share the array. */
@@ -58,7 +50,7 @@ export interface List {
 }
 export type Value = Piece | List;
 
-/** The values of all channels. */
+/** All values, by name. */
 export type State = ReadonlyMap<string, Value>;
 
 /** Returns the values after a checkpoint; undefined when a record that they build on was erased. */
@@ -68,9 +60,9 @@ export function stateAfter(
 ): State | undefined {
   if (!full && before === undefined) return undefined;
   const state = new Map(full ? [] : before);
-  for (const [channel, change] of values) {
-    if (change === null) state.delete(channel);
-    else state.set(channel, changed(change, state.get(channel)));
+  for (const [name, change] of values) {
+    if (change === null) state.delete(name);
+    else state.set(name, changed(change, state.get(name)));
   }
   return state;
 }
