@@ -124,7 +124,9 @@ export function conversationSuite(name: string, open: () => Promise<Store>): voi
       await mine.save('a/b%', [asks('u1', 'q')]);
       let goOn!: () => void;
       const gate = new Promise<void>((resolve) => (goOn = resolve));
-      const answer = await mine.answer('a/b%', async function* ({ before }) {
+      let heard: AbortSignal | undefined;
+      const answer = await mine.answer('a/b%', async function* ({ before, signal }) {
+        heard = signal;
         yield { id: 'a1' };
         yield { text: `${before?.text}: ` };
         await gate;
@@ -149,6 +151,8 @@ export function conversationSuite(name: string, open: () => Promise<Store>): voi
       const pieces = [{ id: 'a1' }, { text: 'q: ' }, { text: '🏜\n\ud83c' }];
       expect(await all(answer.chunks)).toEqual(pieces);
       expect(await all(whole)).toEqual(pieces);
+      await answer.saved;
+      expect(heard?.aborted).toBe(false);
       expect(await other.load('a/b%')).toEqual([asks('u1', 'q'), says('a1', 'q: 🏜\n\ud83c')]);
       expect(await turnsOf('a%2Fb%25')).toEqual(['conversation.message', 'conversation.message']);
       expect([await other.resume('a/b%'), await other.branches('a/b%')]).toEqual([null, []]);

@@ -24,12 +24,13 @@ export async function writeAnswer<C>(
   open: OpenTurn,
   produce: (signal: AbortSignal) => ChunkSource<C> | Promise<ChunkSource<C>>,
 ): Promise<void> {
-  const over = new AbortController();
-  const { signal } = over;
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  let isWritten = false;
   const watch = async (): Promise<void> => {
     const after = Number.MAX_SAFE_INTEGER;
     for await (const _ of contexts.followOpen(open.id, { after })) continue;
-    over.abort(invalid('answer', 'was ended by somebody else'));
+    if (!isWritten) stopped.abort(invalid('answer', 'was ended by somebody else'));
   };
   watch().catch(() => undefined);
   // A model may be silent for long when somebody ends its answer, and may not look at the signal.
@@ -43,6 +44,7 @@ export async function writeAnswer<C>(
       write: (chunk) => open.write(`${JSON.stringify(chunk)}\n`),
     });
     await chunks.pipeTo(lines, { signal });
+    isWritten = true;
   };
   try {
     await Promise.race([write(), ended]);

@@ -34,7 +34,8 @@ export interface ConversationShape<
 > extends answers.ChunkShape<C> {
   /**
    * Makes a message of the chunks of an answer, also of one that was cut off. An answer with the id of `before` goes on
-   * with that message. Undefined when the chunks make no message. Every reader calls this, and must get the same.
+   * with that message. Undefined when the chunks make no message. Every reader calls this, so it gives each of them the
+   * same and does not throw.
    */
   readonly fold: (chunks: C[], before: M | undefined) => M | undefined | Promise<M | undefined>;
   /** False for a stored value that is no message: readers pass it over. */
