@@ -83,7 +83,13 @@ it('takes little longer for many words than for a few, also in a text that is fu
 });
 
 it('finds the same places whether or not it looks at every word', () => {
-  const piece = fc.constantFrom('a', 'b', 'A', 'B', 'ab', '1', '_', '++', '#', ' ', ' ', '.');
+  const ascii = ['a', 'b', 'A', 'B', 'ab', '1', '_', '++', '#', ' ', ' ', '.'];
+  // Letters with a mark in or behind them, of other scripts, of two letters in one, of two halves; signs and a smiley.
+  const others = ['ä', 'B\u0308', 'ß', 'Ж', 'й', '日', 'が', 'ﬁ', 'ＡＢ', '½', '𝐚', 'ª', '»', '😀'];
+  const piece = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...ascii) },
+    fc.constantFrom(...others),
+  );
   const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
   const queries = [
     'a',
@@ -96,7 +102,11 @@ it('finds the same places whether or not it looks at every word', () => {
     'b++',
     'a.b.a',
     'a1 OR b',
-    'é',
+    'ä',
+    'fi',
+    'ж1',
+    '日a',
+    '12',
   ];
   const query = fc.array(fc.constantFrom(...queries), { minLength: 1, maxLength: 4 });
   fc.assert(
@@ -105,5 +115,6 @@ it('finds the same places whether or not it looks at every word', () => {
       const everyWord = { ...wanted, hints: undefined };
       expect(findPlaces(some, wanted)).toEqual(findPlaces(some, everyWord));
     }),
+    { numRuns: 500 },
   );
 });

@@ -1,7 +1,7 @@
 import type { Snippet } from '../contract/search.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import { wantedLeaves, type Phrase, type Term } from '../query/query.ts';
-import { isAscii, tokenize, type PartSpan } from '../text/tokenize.ts';
+import { foldInPlace, isAscii, tokenize, type PartSpan } from '../text/tokenize.ts';
 
 const SNIPPET_CHARS = 160;
 /** Words further down in a text are found, and not shown. */
@@ -55,8 +55,10 @@ export interface Wanted {
   /** The first characters of every term. Parts that are none of them begin no term. */
   readonly beginnings: ReadonlySet<string>;
   readonly phrases: ReadonlyMap<string, readonly (readonly [phrase: Phrase, leaf: number])[]>;
-  /** For an ASCII text in small letters: one of these fits where a leaf is. Undefined: look at all of the text. */
+  /** For a text that is folded in its place: one of these fits where a leaf is. Undefined: look at all of the text. */
   readonly hints: readonly RegExp[] | undefined;
+  /** True when the hints are of use for ASCII texts alone: some leaf has other letters. */
+  readonly isForAscii: boolean;
 }
 
 export function toWanted(leaves: readonly (Term | Phrase)[]): Wanted {
@@ -77,7 +79,8 @@ export function toWanted(leaves: readonly (Term | Phrase)[]): Wanted {
   }
   const hints =
     leaves.length > HINTS_MAX ? undefined : leaves.flatMap((leaf) => hintOf(leaf) ?? []);
-  return { terms, prefixes, beginnings, phrases, hints };
+  const isForAscii = hints !== undefined && hints.length < leaves.length;
+  return { terms, prefixes, beginnings, phrases, hints, isForAscii };
 }
 
 /** For more leaves, one look at every word is quicker. */
@@ -94,18 +97,21 @@ function hintOf(leaf: Term | Phrase): RegExp | undefined {
 
 /** Every place of a leaf in the text. */
 export function findPlaces(text: string, wanted: Wanted): Place[] {
-  const { terms, prefixes, phrases, hints } = wanted;
+  const { terms, prefixes, phrases, hints, isForAscii } = wanted;
   if (terms.size + prefixes.length + phrases.size === 0) return [];
   const places: Place[] = [];
+  const isOfUse = hints !== undefined && (!isForAscii || isAscii(text));
+  const folded = isOfUse ? foldInPlace(text) : undefined;
   const stretches =
-    hints !== undefined && isAscii(text) ? findStretches(text, hints) : [[0, text.length] as const];
+    hints === undefined || folded === undefined
+      ? [[0, text.length] as const]
+      : findStretches(folded, hints);
   for (const [from, to] of stretches) addPlaces({ text, from, to }, wanted, places);
   return places;
 }
 
-/** The runs of characters of an ASCII text in which leaves may be: a tenth of the time of looking at every word. */
-function findStretches(text: string, hints: readonly RegExp[]): (readonly [number, number])[] {
-  const folded = text.toLowerCase();
+/** The runs of characters in which leaves may be: a tenth of the time of looking at every word. */
+function findStretches(folded: string, hints: readonly RegExp[]): (readonly [number, number])[] {
   const found: [number, number][] = [];
   for (const hint of hints) {
     let last: [number, number] = [0, 0];
@@ -135,9 +141,11 @@ function findStretches(text: string, hints: readonly RegExp[]): (readonly [numbe
   return merged;
 }
 
-/** `_`, and digits and small letters of ASCII. */
+/** `_`, digits and small letters of ASCII, and what stands for other letters. */
 function isInRun(code: number): boolean {
-  return code === 0x5f || (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a);
+  return (
+    code > 0x7f || code === 0x5f || (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a)
+  );
 }
 
 interface Stretch {

@@ -1,25 +1,18 @@
-import { firstColumn, type Database } from '../../base/sqlite.ts';
+import type { Database } from '../../base/sqlite.ts';
 import type { Fork, PickRequest, Picked, Picks } from '../contract/search-index.ts';
 import { planFts5 } from '../query/plan-fts5.ts';
 import type { Phrase, Term } from '../query/query.ts';
 import { countFacets } from '../rank/facets.ts';
-import { packedColumns, unpackRows } from '../rank/packed-rows.ts';
-import { pickRows, type CandidateRow, type RankedRow } from '../rank/pick-rows.ts';
-import type { Candidate, Weighted } from '../rank/rank.ts';
+import { pickRows, type PickBasis, type RankedRow } from '../rank/pick-rows.ts';
+import { CandidateFinder, type Candidates } from './find-candidates.ts';
+import { RankReader } from './rank-tables.ts';
 import { DOCUMENTS, partName } from './schema.ts';
 import { Statements, listParts, openForReading, type PartRow } from './text-tables.ts';
 
-// The reader of search.db. A query goes through the parts from the newest to the oldest, and looks at the clock between
-// two of them: no query runs longer than its time and one part.
+// The reader of search.db.
 
 /** Documents looked at for an estimate of how common a word is. */
 const SAMPLE_DOCS = 8192;
-
-/**
- * Candidates of a part that are read as rows. More are put together in the database, which takes 6 µs to begin: with 31
- * parts, a third of the time of a query for a rare word.
- */
-const FEW_MAX = 32;
 
 /** Names of threads that are kept in memory. */
 const THREADS_MAX = 10_000;
@@ -45,19 +38,16 @@ interface PickedRow {
   readonly forked: number;
 }
 
-interface Gathered {
-  readonly rows: readonly CandidateRow[];
-  readonly ranked: Picks['ranked'];
-}
-
 export class ReadDesk {
   readonly #db: Database;
   readonly #statements: Statements;
+  readonly #finder: CandidateFinder;
   #known: Known | undefined;
 
   constructor(path: string) {
     this.#db = openForReading(path);
     this.#statements = new Statements(this.#db);
+    this.#finder = new CandidateFinder(this.#statements, new RankReader(this.#statements));
   }
 
   /** All of it sees the index as it is at one moment. */
@@ -69,10 +59,12 @@ export class ReadDesk {
     const known = this.#know();
     const { parts } = known;
     const upTo = request.after?.upTo ?? known.newest;
-    const { rows, ranked } = this.#gather(parts, request, upTo);
+    const candidates = this.#finder.find(parts, request, upTo);
+    const { rows, ranked } = candidates;
     const basis = {
-      ...this.#weigh(parts, request, upTo),
-      has: this.#presence(parts, request, rows),
+      shares: this.#sharesOf(parts, request, upTo),
+      documents: Math.max(1, upTo),
+      countOf: this.#counter(parts, request, candidates),
     };
     const { picked, more, matches, groups } = pickRows(rows, request, basis);
     return {
@@ -132,47 +124,14 @@ export class ReadDesk {
     return known;
   }
 
-  #gather(parts: readonly PartRow[], request: PickRequest, upTo: number): Gathered {
-    const until = performance.now() + request.timeMs;
-    const { sql, params } = limitsOf(request);
-    const match = planFts5(request.condition);
-    const columns = packedColumns(request);
-    const shape = `${columns.join(' ')}${sql}`;
-    const rows: CandidateRow[] = [];
-    let isFew = true;
-    for (const part of parts) {
-      if (part.first > upTo) continue;
-      const left = request.candidates + 1 - rows.length;
-      const given = [match, upTo, ...params];
-      const candidates = (): string => candidatesOf(part.id, columns, sql);
-      let packed = '';
-      if (isFew) {
-        const few = this.#statements.named(`few ${part.id} ${shape}`, candidates);
-        const found = few.all(...given, FEW_MAX + 1) as { packed: string }[];
-        isFew = found.length <= FEW_MAX;
-        packed = found.map((row) => row.packed).join(',');
-      }
-      if (!isFew) {
-        const inOne = (): string => `SELECT group_concat(packed) FROM (${candidates()})`;
-        const many = this.#statements.named(`many ${part.id} ${shape}`, inOne);
-        packed = (firstColumn(many.get(...given, left)) as string | null) ?? '';
-      }
-      for (const row of unpackRows(packed, columns)) rows.push(row);
-      if (rows.length > request.candidates)
-        return { rows: rows.slice(0, request.candidates), ranked: 'newest' };
-      if (performance.now() > until) return { rows, ranked: 'time' };
-    }
-    return { rows, ranked: 'all' };
-  }
-
   /** Finds how common each leaf is among the newest documents. A single leaf has nothing to be compared with. */
-  #weigh(
+  #sharesOf(
     parts: readonly PartRow[],
     { leaves, order }: PickRequest,
     upTo: number,
-  ): { leaves: Weighted[]; documents: number } {
+  ): readonly number[] {
     const sample = Math.max(1, Math.min(SAMPLE_DOCS, upTo));
-    const shareOf = (leaf: Term | Phrase): number => {
+    return leaves.map((leaf) => {
       if (leaves.length < 2 || order !== 'best') return 0.5;
       const found = this.#matching(parts, leaf, {
         from: upTo - sample + 1,
@@ -180,24 +139,24 @@ export class ReadDesk {
         most: sample,
       });
       return Math.max(0.5, found.size) / (sample + 1);
-    };
-    return {
-      leaves: leaves.map((leaf) => ({ leaf, share: shareOf(leaf) })),
-      documents: Math.max(1, upTo),
-    };
+    });
   }
 
-  /** Which candidates have which leaf, where a match may lack some. */
-  #presence(
+  /** How often each leaf occurs in each candidate. Where a match may lack some, it is 0 for those. */
+  #counter(
     parts: readonly PartRow[],
     { leaves, isLoose, order, candidates }: PickRequest,
-    rows: readonly CandidateRow[],
-  ): (candidate: Candidate, leaf: number) => boolean {
-    if (!isLoose || order !== 'best' || leaves.length < 2) return () => true;
-    const to = rows[0]?.id ?? 0;
-    const from = rows.at(-1)?.id ?? 0;
+    found: Candidates,
+  ): PickBasis['countOf'] {
+    const counts = this.#finder.count(found, leaves);
+    const countAt = (nth: number, leaf: number): number => counts[leaf]?.[nth] ?? 0;
+    if (!isLoose || order !== 'best' || leaves.length < 2) {
+      return (_, nth, leaf) => countAt(nth, leaf);
+    }
+    const to = found.rows[0]?.id ?? 0;
+    const from = found.rows.at(-1)?.id ?? 0;
     const sets = leaves.map((leaf) => this.#matching(parts, leaf, { from, to, most: candidates }));
-    return ({ id }, leaf) => sets[leaf]?.has(id) === true;
+    return ({ id }, nth, leaf) => (sets[leaf]?.has(id) === true ? countAt(nth, leaf) : 0);
   }
 
   #matching(
@@ -262,27 +221,3 @@ const PICKED = `SELECT d.id, d.thread, CAST(d.ref AS TEXT) AS ref, d.depth,
   FROM docs d WHERE d.id IN (SELECT value FROM json_each(?))`;
 const THREAD = `SELECT n.name AS source, t.name AS thread FROM threads t JOIN names n ON n.id = t.source WHERE t.id = ?`;
 const THREAD_ID = `(SELECT t2.id FROM threads t2 JOIN names n2 ON n2.id = t2.source WHERE n2.name = ? AND t2.name = ?)`;
-const CONTEXTS = `(SELECT t3.id FROM threads t3 JOIN names n3 ON n3.id = t3.source
-  WHERE n3.name = 'context' AND t3.name IN (SELECT value FROM json_each(?)))`;
-
-/** The candidates of a part, newest first, each as one text. */
-function candidatesOf(part: number, columns: readonly string[], limits: string): string {
-  const name = partName(part);
-  const packed = columns.map((column) => `d.${column} || ' ' || `).join('');
-  return `SELECT ${packed}hex(d.sketch) AS packed FROM ${name} CROSS JOIN docs d ON d.id = ${name}.rowid
-    WHERE ${name} MATCH ? AND ${name}.rowid <= ?${limits} ORDER BY ${name}.rowid DESC LIMIT ?`;
-}
-
-function limitsOf({ before, since, contexts, notContexts }: PickRequest): {
-  sql: string;
-  params: unknown[];
-} {
-  const tests: [string, unknown][] = [];
-  if (before !== undefined) tests.push([' AND d.at < ?', before]);
-  if (since !== undefined) tests.push([' AND d.at >= ?', since]);
-  if (contexts !== undefined)
-    tests.push([` AND d.thread IN ${CONTEXTS}`, JSON.stringify(contexts)]);
-  if (notContexts !== undefined)
-    tests.push([` AND d.thread NOT IN ${CONTEXTS}`, JSON.stringify(notContexts)]);
-  return { sql: tests.map(([sql]) => sql).join(''), params: tests.map(([, value]) => value) };
-}

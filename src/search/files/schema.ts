@@ -1,7 +1,7 @@
 // The tables of search.db. docs/format/search.md is normative.
 
 /** Rises when a table or a token changes. There is no migration: the file is built again. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /** The state that counts documents: counting the rows of a million took 10 ms of each query. */
 export const DOCUMENTS = 'documents';
@@ -17,8 +17,8 @@ CREATE TABLE forks (thread INTEGER PRIMARY KEY, parent INTEGER NOT NULL, depth I
 CREATE INDEX forks_parent ON forks (parent);
 CREATE TABLE docs (
   id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, ref NOT NULL, depth INTEGER NOT NULL,
-  at INTEGER NOT NULL, piece INTEGER NOT NULL, words INTEGER NOT NULL, kind INTEGER NOT NULL, type INTEGER NOT NULL,
-  model INTEGER NOT NULL, blob INTEGER, sketch BLOB NOT NULL
+  at INTEGER NOT NULL, piece INTEGER NOT NULL, kind INTEGER NOT NULL, type INTEGER NOT NULL, model INTEGER NOT NULL,
+  blob INTEGER
 );
 CREATE INDEX docs_thread ON docs (thread, ref);
 CREATE INDEX docs_ref ON docs (ref) WHERE typeof(ref) = 'text';
@@ -27,6 +27,11 @@ CREATE TABLE parts (
   id INTEGER PRIMARY KEY, first INTEGER NOT NULL, chars INTEGER NOT NULL, sealed INTEGER NOT NULL,
   dirty INTEGER NOT NULL
 );
+CREATE TABLE fresh (
+  id INTEGER PRIMARY KEY, piece INTEGER NOT NULL, words INTEGER NOT NULL, sketch BLOB NOT NULL
+);
+CREATE TABLE lengths (part INTEGER PRIMARY KEY, lengths BLOB NOT NULL);
+CREATE TABLE counts (id INTEGER PRIMARY KEY, list BLOB NOT NULL);
 `;
 
 /**

@@ -2,6 +2,7 @@ import type { Database, Statement } from '../../base/sqlite.ts';
 import { fieldTokens } from '../index/cut-pieces.ts';
 import type { Fork, IndexChange, IndexPage, IndexedText } from '../contract/search-index.ts';
 import { cutRows } from './cut-rows.ts';
+import { INSERT_FRESH, pruneRanks, sealRanks } from './rank-tables.ts';
 import { DOCUMENTS, partName } from './schema.ts';
 import {
   Statements,
@@ -29,8 +30,8 @@ const GROUP_CHANGES = 8192;
 /** The share of free pages that the file may keep. */
 const FREE_MAX = 0.02;
 
-const INSERT_DOC = `INSERT INTO docs (id, thread, ref, depth, at, piece, words, kind, type, model, blob, sketch)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_DOC = `INSERT INTO docs (id, thread, ref, depth, at, piece, kind, type, model, blob)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 interface DocRow {
   readonly id: number;
@@ -117,10 +118,11 @@ export class WriteDesk {
   purge(): void {
     this.#commit();
     const dirty = this.#parts.filter((part) => part.dirty !== 0);
-    for (const { id } of dirty) {
+    for (const part of dirty) {
       this.#transaction(() => {
-        rewritePart(this.#db, id);
-        this.#statements.get('UPDATE parts SET dirty = 0 WHERE id = ?').run(id);
+        rewritePart(this.#db, part.id);
+        if (part.sealed !== 0) pruneRanks(this.#db, part);
+        this.#statements.get('UPDATE parts SET dirty = 0 WHERE id = ?').run(part.id);
       });
     }
     this.#parts = listParts(this.#db);
@@ -216,20 +218,8 @@ export class WriteDesk {
       this.#insertInto(this.#openPart(id).id).run(id, part, whole, fields);
       this.#statements
         .get(INSERT_DOC)
-        .run(
-          id,
-          thread,
-          ref,
-          text.depth,
-          text.at,
-          piece,
-          words,
-          kind,
-          type,
-          model,
-          text.blob ?? null,
-          sketch,
-        );
+        .run(id, thread, ref, text.depth, text.at, piece, kind, type, model, text.blob ?? null);
+      this.#statements.get(INSERT_FRESH).run(id, piece, words, sketch);
       this.#chars += part.length;
       this.#group.chars += part.length;
     }
@@ -267,6 +257,7 @@ export class WriteDesk {
     if (newest === undefined) return;
     this.#transaction(() => {
       rewritePart(this.#db, newest.id);
+      sealRanks(this.#db, newest, this.#next);
       this.#statements.get('UPDATE parts SET sealed = 1, dirty = 0 WHERE id = ?').run(newest.id);
     });
     this.#renew();
@@ -308,6 +299,7 @@ export class WriteDesk {
     if (part === undefined) return;
     this.#statements.get(`DELETE FROM ${partName(part.id)} WHERE rowid = ?`).run(id);
     this.#statements.get('DELETE FROM docs WHERE id = ?').run(id);
+    this.#statements.get('DELETE FROM fresh WHERE id = ?').run(id);
     this.#removed += 1;
     if (piece === 0) this.#documents -= 1;
     if (part.dirty !== 0) return;

@@ -4,9 +4,9 @@ import type { Sql } from '../../postgres/sql.ts';
 import type { PickRequest, Picks } from '../contract/search-index.ts';
 import { PART_DOCS, planTsquery } from '../query/plan-tsquery.ts';
 import type { Condition, Phrase, Term } from '../query/query.ts';
-import { packedColumns, unpackRows } from '../rank/packed-rows.ts';
-import type { CandidateRow } from '../rank/pick-rows.ts';
-import type { Candidate, RankBasis } from '../rank/rank.ts';
+import { factColumns, unpackRows } from '../rank/packed-rows.ts';
+import type { CandidateRow, PickBasis } from '../rank/pick-rows.ts';
+import { leafHashes, leastCount } from '../rank/rank.ts';
 
 // Candidates for a query, and how common its words are. A query goes through the parts of the index from the newest to
 // the oldest, a few at a time, and every statement has what is left of the time: no query runs longer.
@@ -40,9 +40,7 @@ export interface FoundRows {
   readonly upTo: number;
   readonly rows: readonly CandidateRow[];
   readonly ranked: Picks['ranked'];
-  readonly basis: Omit<RankBasis, 'averageWords'> & {
-    readonly has: (candidate: Candidate, leaf: number) => boolean;
-  };
+  readonly basis: PickBasis;
 }
 
 /** `sources` are the names of the sources whose texts can be shown here. */
@@ -92,7 +90,7 @@ async function gather(sql: Sql, gathering: Gathering): Promise<Picks['ranked']> 
   const { request, stretch, sources, until, into } = gathering;
   const most = request.candidates + 1;
   const limits = limitsOf(request, 6);
-  const columns = packedColumns(request);
+  const columns = ['id', 'piece', 'words', ...factColumns(request)] as const;
   const packed = columns.map((column) => `${column} || ' ' || `).join('');
   const text = `SELECT string_agg(packed, ',') AS packed FROM (
       SELECT d.packed FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS p(query, low, high)
@@ -129,7 +127,7 @@ async function weigh(
     rows,
     until,
   }: { readonly stretch: Stretch; readonly rows: readonly CandidateRow[]; readonly until: number },
-): Promise<FoundRows['basis']> {
+): Promise<PickBasis> {
   const documents = Math.max(1, stretch.last);
   const sample = Math.max(1, Math.min(SAMPLE_DOCS, stretch.last));
   const shares = leaves.map(() => 0.5);
@@ -150,13 +148,14 @@ async function weigh(
         for (const at of leaves.keys()) sets[at] = found.get(at) ?? new Set();
       });
     }));
+  const hashes = leaves.map(leafHashes);
   return {
-    leaves: leaves.map((leaf, at) => ({
-      leaf,
-      share: isInTime ? Math.max(0.5 / (sample + 1), shares[at] ?? 0.5) : 0.5,
-    })),
+    shares: shares.map((share) => (isInTime ? Math.max(0.5 / (sample + 1), share) : 0.5)),
     documents,
-    has: isInTime && isLoose ? ({ id }, leaf) => sets[leaf]?.has(id) === true : () => true,
+    countOf: ({ id, sketch }, _, leaf) => {
+      const isThere = !isInTime || !isLoose || sets[leaf]?.has(id) === true;
+      return isThere ? leastCount(sketch, hashes[leaf] ?? []) : 0;
+    },
   };
 }
 

@@ -1,23 +1,23 @@
 import type { PickRequest } from '../contract/search-index.ts';
 import type { CandidateRow } from './pick-rows.ts';
+import type { Sketch } from './sketch.ts';
 
 // Thousands of candidates come from the database as one text. Taking each column of each row out of SQLite costs more
 // than finding it: 19 ms for 10,000 rows of ten columns, and 4 ms in this way. Numbers are separated by spaces, rows by
-// commas, and the sketch is in hex at the end of its row.
+// commas, and the sketch, if there is one, is in hex at the end of its row.
 
-type NumberColumn = Exclude<keyof CandidateRow, 'doc' | 'sketch'> | 'piece';
+export type FactColumn = 'at' | 'thread' | 'kind' | 'type' | 'model';
+export type PackedColumn = 'id' | 'piece' | 'words' | FactColumn;
 
-const ALWAYS = ['id', 'piece', 'words'] as const;
-const READ: readonly NumberColumn[] = [...ALWAYS, 'at', 'thread', 'kind', 'type', 'model'];
+const READ = ['id', 'piece', 'words', 'at', 'thread', 'kind', 'type', 'model'] as const;
 
-/** The columns that a request needs, in the order in which they are packed. The sketch follows them. */
-export function packedColumns({
+/** The facts of candidates that a request needs, beside what every rank needs. */
+export function factColumns({
   order,
   group,
   facets,
-}: Pick<PickRequest, 'order' | 'group' | 'facets'>): readonly NumberColumn[] {
+}: Pick<PickRequest, 'order' | 'group' | 'facets'>): readonly FactColumn[] {
   return [
-    ...ALWAYS,
     ...(order === 'newest' || facets ? (['at'] as const) : []),
     ...(group ? (['thread'] as const) : []),
     ...(facets ? (['kind', 'type', 'model'] as const) : []),
@@ -28,11 +28,25 @@ const SPACE = 0x20;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 
+const NO_SKETCH: Sketch = { bytes: new Uint8Array(), from: 0, to: 0 };
+
+/** Lengths of rows that stand elsewhere. */
+export interface RowLengths {
+  wordsOf(id: number): number;
+  /** The document that has the row: the number of its first row. */
+  docOf(id: number): number;
+}
+
 /** Rows of a packed text; columns that were not asked for are 0. */
-export function unpackRows(packed: string, columns: readonly NumberColumn[]): CandidateRow[] {
+export function unpackRows(
+  packed: string,
+  columns: readonly PackedColumn[],
+  lengths?: RowLengths,
+): CandidateRow[] {
   const rows: CandidateRow[] = [];
-  const sketches = new Uint8Array(packed.length >> 1);
-  const values = new Float64Array(columns.length);
+  const sketches = new Uint8Array(lengths === undefined ? packed.length >> 1 : 0);
+  // An array of doubles would make a number on the heap of each field of a row.
+  const values = columns.map(() => 0);
   const [id, piece, words, time, thread, kind, type, model] = READ.map((column) =>
     columns.indexOf(column),
   );
@@ -42,11 +56,11 @@ export function unpackRows(packed: string, columns: readonly NumberColumn[]): Ca
     for (let nth = 0; nth < columns.length; nth += 1) {
       const isNegative = packed.charCodeAt(at) === MINUS;
       let value = 0;
-      for (at += isNegative ? 1 : 0; packed.charCodeAt(at) !== SPACE; at += 1) {
+      for (at += isNegative ? 1 : 0; isDigit(packed.charCodeAt(at)); at += 1) {
         value = value * 10 + packed.charCodeAt(at) - 0x30;
       }
       values[nth] = isNegative ? -value : value;
-      at += 1;
+      if (packed.charCodeAt(at) === SPACE) at += 1;
     }
     const from = used;
     for (; at < packed.length && packed.charCodeAt(at) !== COMMA; at += 2) {
@@ -57,17 +71,21 @@ export function unpackRows(packed: string, columns: readonly NumberColumn[]): Ca
     const number = valueOf(id);
     rows.push({
       id: number,
-      doc: number - valueOf(piece),
-      words: valueOf(words),
+      doc: lengths === undefined ? number - valueOf(piece) : lengths.docOf(number),
+      words: lengths === undefined ? valueOf(words) : lengths.wordsOf(number),
       at: valueOf(time),
       thread: valueOf(thread),
       kind: valueOf(kind),
       type: valueOf(type),
       model: valueOf(model),
-      sketch: { bytes: sketches, from, to: used },
+      sketch: used === from ? NO_SKETCH : { bytes: sketches, from, to: used },
     });
   }
   return rows;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 /** Of a digit in hex, small or capital. */

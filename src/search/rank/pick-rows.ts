@@ -1,10 +1,12 @@
 import type { PickRequest } from '../contract/search-index.ts';
-import { makeScore, type Candidate, type RankBasis } from './rank.ts';
+import { makeScore, type Candidate, type CountOf, type RankBasis } from './rank.ts';
+import type { Sketch } from './sketch.ts';
 
 /** A candidate with what decides its place and its counts. Names are numbers of the index. */
 export interface CandidateRow extends Candidate {
   /** The document: the number of the first of its rows. */
   readonly doc: number;
+  readonly sketch: Sketch;
   readonly thread: number;
   readonly at: number;
   readonly kind: number;
@@ -29,48 +31,71 @@ export interface PickedRows {
 
 const GROUP_HITS = 3;
 
+export interface PickBasis extends Omit<RankBasis, 'averageWords'> {
+  readonly countOf: CountOf<CandidateRow>;
+}
+
 type Wish = Pick<PickRequest, 'order' | 'limit' | 'after' | 'group'>;
 
 /**
  * The page of `wish` among the candidates, in order. A document with several rows, because it is long, counts once,
  * with its best row.
  */
-export function pickRows(
-  rows: readonly CandidateRow[],
-  wish: Wish,
-  basis: Omit<RankBasis, 'averageWords'> & {
-    readonly has: (candidate: Candidate, leaf: number) => boolean;
-  },
-): PickedRows {
+export function pickRows(rows: readonly CandidateRow[], wish: Wish, basis: PickBasis): PickedRows {
   const averageWords = rows.reduce((sum, { words }) => sum + words, 0) / Math.max(1, rows.length);
-  const score = makeScore({ ...basis, averageWords: Math.max(1, averageWords) }, basis.has);
-  const ranked = onePerDocument(
-    rows.map((row): RankedRow => {
-      const points = score(row);
-      return { row, score: points, key: wish.order === 'newest' ? row.at : points };
-    }),
-  );
+  const score = makeScore({ ...basis, averageWords: Math.max(1, averageWords) }, basis.countOf);
+  const isByTime = wish.order === 'newest';
+  const rank = (row: CandidateRow, nth: number): RankedRow => {
+    const points = score(row, nth);
+    return { row, score: points, key: isByTime ? row.at : points };
+  };
+  const page = new Page(wish);
+  // Most documents have one row, and most rows are on no page: they need no object.
+  if (!wish.group && rows.every(({ doc, id }) => doc === id)) {
+    for (const [nth, row] of rows.entries()) {
+      const points = score(row, nth);
+      page.offer(row, isByTime ? row.at : points, points);
+    }
+    return page.toPicked(rows.length);
+  }
+  const ranked = onePerDocument(rows.map(rank));
   if (wish.group) return pickGroups(ranked, wish);
-  const { after, limit } = wish;
-  const rest = after === undefined ? ranked : ranked.filter((one) => isBehind(one, after));
-  return { picked: firstOf(rest, limit), more: rest.length > limit, matches: ranked.length };
+  for (const { row, key, score: points } of ranked) page.offer(row, key, points);
+  return page.toPicked(ranked.length);
 }
 
-/** The first `limit` in order: of ten thousand, a page is wanted. */
-function firstOf(ranked: readonly RankedRow[], limit: number): readonly RankedRow[] {
-  const first: RankedRow[] = [];
-  for (const one of ranked) {
-    const last = first[limit - 1];
-    if (last !== undefined && byPlace(one, last) > 0) continue;
-    let at = Math.min(first.length, limit - 1);
+/** The first rows in order behind a place: of ten thousand, a page is wanted. */
+class Page {
+  readonly #limit: number;
+  readonly #after: Wish['after'];
+  readonly #first: RankedRow[] = [];
+  #offered = 0;
+
+  constructor({ limit, after }: Wish) {
+    this.#limit = limit;
+    this.#after = after;
+  }
+
+  offer(row: CandidateRow, key: number, score: number): void {
+    if (this.#after !== undefined && !isBehind(key, row.id, this.#after)) return;
+    this.#offered += 1;
+    const first = this.#first;
+    const last = first[this.#limit - 1];
+    if (last !== undefined && !isBehind(last.key, last.row.id, { key, id: row.id })) return;
+    let at = Math.min(first.length, this.#limit - 1);
     for (; at > 0; at -= 1) {
       const before = first[at - 1];
-      if (before === undefined || byPlace(before, one) < 0) break;
+      if (before === undefined || isBehind(key, row.id, { key: before.key, id: before.row.id })) {
+        break;
+      }
       first[at] = before;
     }
-    first[at] = one;
+    first[at] = { row, key, score };
   }
-  return first;
+
+  toPicked(matches: number): PickedRows {
+    return { picked: this.#first, more: this.#offered > this.#limit, matches };
+  }
 }
 
 function pickGroups(ranked: readonly RankedRow[], { after, limit }: Wish): PickedRows {
@@ -81,7 +106,8 @@ function pickGroups(ranked: readonly RankedRow[], { after, limit }: Wish): Picke
     else known.push(one);
   }
   const groups = [...byThread.values()].filter(
-    ([first]) => after === undefined || (first !== undefined && isBehind(first, after)),
+    ([first]) =>
+      after === undefined || (first !== undefined && isBehind(first.key, first.row.id, after)),
   );
   const shown = groups.slice(0, limit);
   return {
@@ -107,8 +133,8 @@ function byPlace(a: RankedRow, b: RankedRow): number {
   return b.key - a.key || b.row.id - a.row.id;
 }
 
-function isBehind({ key, row }: RankedRow, place: { key: number; id: number }): boolean {
-  return key < place.key || (key === place.key && row.id < place.id);
+function isBehind(key: number, id: number, place: { key: number; id: number }): boolean {
+  return key < place.key || (key === place.key && id < place.id);
 }
 
 /** The rows of each document once, for counting. */

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { pickRows, type CandidateRow } from './pick-rows.ts';
+import { leafHashes, leastCount } from './rank.ts';
 import { countIn, hash12, makeSketch, type Sketch } from './sketch.ts';
 
-const leaf = { kind: 'term', token: 'word', prefix: false } as const;
-const basis = { leaves: [{ leaf, share: 0.1 }], documents: 100, has: () => true };
+const hashes = leafHashes({ kind: 'term', token: 'word', prefix: false });
+const countOf = (one: CandidateRow): number => leastCount(one.sketch, hashes);
+const basis = { shares: [0.1], documents: 100, countOf };
 
 function sketchOf(...tokens: string[]): Sketch {
   const bytes = makeSketch(tokens);

@@ -1,8 +1,8 @@
 import type { Phrase, Term } from '../query/query.ts';
 import { countIn, hash12, type Sketch } from './sketch.ts';
 
-// BM25 over a bounded number of candidates. How often a word occurs in a document comes from its sketch. How many
-// documents have a word is estimated from the candidates' own stretch of the index, so no query counts the whole index.
+// BM25 over a bounded number of candidates. How many documents have a word is estimated from the newest stretch of the
+// index, so no query counts the whole index.
 
 const K1 = 1.2;
 const B = 0.75;
@@ -12,45 +12,44 @@ export interface Candidate {
   readonly id: number;
   /** Parts in the document. */
   readonly words: number;
-  readonly sketch: Sketch;
-}
-
-/** A leaf of the query with the share of documents that have it, from 0 to 1. */
-export interface Weighted {
-  readonly leaf: Term | Phrase;
-  readonly share: number;
 }
 
 export interface RankBasis {
-  readonly leaves: readonly Weighted[];
+  /** The share of documents that have each leaf of the query, from 0 to 1. */
+  readonly shares: readonly number[];
   readonly averageWords: number;
   readonly documents: number;
 }
 
-/** Scores candidates for a query. With several leaves under OR, a candidate may have some of them only. */
-export function makeScore(
-  { leaves, averageWords, documents }: RankBasis,
-  has: (candidate: Candidate, leaf: number) => boolean,
-): (candidate: Candidate) => number {
-  const weights = leaves.map(({ leaf, share }) => ({
-    idf: idf(share, documents),
-    hashes: tokensOf(leaf).map(hash12),
-  }));
-  return (candidate) => {
+/**
+ * Counts a leaf in the candidate at a place of their list; 0: it is not there. With several leaves under OR, a candidate
+ * may have some of them only.
+ */
+export type CountOf<Row> = (candidate: Row, nth: number, leaf: number) => number;
+
+/** Scores candidates for a query. */
+export function makeScore<Row extends Candidate>(
+  { shares, averageWords, documents }: RankBasis,
+  countOf: CountOf<Row>,
+): (candidate: Row, nth: number) => number {
+  const weights = shares.map((share) => idf(share, documents) * (K1 + 1));
+  return (candidate, nth) => {
     const norm = K1 * (1 - B + (B * candidate.words) / averageWords);
     let score = 0;
-    for (let at = 0; at < weights.length; at += 1) {
-      const weight = weights[at];
-      if (weight === undefined || !has(candidate, at)) continue;
-      const count = leastCount(candidate.sketch, weight.hashes);
-      score += (weight.idf * count * (K1 + 1)) / (count + norm);
+    for (let leaf = 0; leaf < weights.length; leaf += 1) {
+      const count = countOf(candidate, nth, leaf);
+      score += ((weights[leaf] ?? 0) * count) / (count + norm);
     }
     return score;
   };
 }
 
-/** A phrase occurs at most as often as the rarest of its words. */
-function leastCount(sketch: Sketch, hashes: readonly number[]): number {
+/** The words of a leaf, as sketches know them. A phrase occurs at most as often as the rarest of its words. */
+export function leafHashes(leaf: Term | Phrase): readonly number[] {
+  return (leaf.kind === 'term' ? [leaf.token] : leaf.parts).map(hash12);
+}
+
+export function leastCount(sketch: Sketch, hashes: readonly number[]): number {
   let least = Infinity;
   for (const hash of hashes) least = Math.min(least, countIn(sketch, hash));
   return least;
@@ -59,8 +58,4 @@ function leastCount(sketch: Sketch, hashes: readonly number[]): number {
 function idf(share: number, documents: number): number {
   const having = share * documents;
   return Math.log(1 + (documents - having + 0.5) / (having + 0.5));
-}
-
-function tokensOf(leaf: Term | Phrase): readonly string[] {
-  return leaf.kind === 'term' ? [leaf.token] : leaf.parts;
 }

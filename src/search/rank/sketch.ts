@@ -1,5 +1,5 @@
 // A sketch says how often words occur in a document: two bytes for each word that occurs more than once. It is small
-// enough to be kept beside the document. Ranking reads sketches of thousands of documents, whose texts it could not read.
+// enough to be kept. Ranking looks at the counts of thousands of documents, whose texts it could not read.
 //
 // 12 bits of a hash of the token, then 4 bits: how often it occurs, less two, at most 15. The words that occur most
 // often are kept where there are too many. Two words with the same hash make a rank slightly wrong and nothing else.

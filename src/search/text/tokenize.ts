@@ -224,6 +224,45 @@ export function foldAll(run: string): string {
     .normalize('NFC');
 }
 
+const VARIES = 1;
+const OTHER_LETTER = 0xff;
+/** What a unit is in a text that `foldInPlace` made. 0: not known yet. */
+const IN_PLACE: Uint8Array = new Uint8Array(0x10000);
+
+/**
+ * The text with each unit folded in its place: a quick way to look for ASCII words in texts of most languages. A letter
+ * that is none of ASCII when it is folded is `ÿ`. Undefined when a letter becomes several, or depends on the next.
+ */
+export function foldInPlace(text: string): string | undefined {
+  if (isAscii(text)) return text.toLowerCase();
+  const units = Buffer.allocUnsafe(text.length);
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    const isHalf = unit >= 0xd800 && unit <= 0xdfff;
+    const folded = isHalf
+      ? classAt(text, at) === SEPARATOR
+        ? SPACE
+        : VARIES
+      : (IN_PLACE[unit] ||= unitInPlace(unit));
+    if (folded === VARIES) return undefined;
+    units[at] = folded;
+  }
+  return units.toString('latin1');
+}
+
+const SPACE = 0x20;
+
+function unitInPlace(unit: number): number {
+  const character = String.fromCharCode(unit);
+  const kind = classOf(character);
+  if (kind === SEPARATOR) return SPACE;
+  if (kind === UNDERSCORE) return unit;
+  const folded = kind === CJK ? foldCjk(character) : foldAll(character);
+  if (kind === MARK || folded === '') return VARIES;
+  const isOther = Array.from(folded).every((one) => one > '\u007f');
+  return isOther ? OTHER_LETTER : folded.length === 1 ? folded.charCodeAt(0) : VARIES;
+}
+
 export function isAscii(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7f) return false;
   return true;

@@ -1,0 +1,114 @@
+// How often words occur in the documents of a sealed part, by word: one list for each of the 4,096 hashes of a sketch.
+// A query reads the lists of its own words. The sketches of 9,000 candidates lay on 7,000 pages of the file.
+//
+// A list has an entry for each document that has the word more than once, in the order of documents: the distance from
+// the place of the entry before (from 0 for the first), times 16, plus the count less two. It is written as a varint:
+// seven bits in a byte, the lowest first, and the highest bit set in all bytes but the last.
+
+/** Numbers of lists of one part. */
+export const LISTS = 4096;
+/** Of an entry, as of one in a sketch: the count less two. */
+const COUNT_BITS = 4;
+const LOW_BITS = 15;
+const COUNT_LEAST = 2;
+
+/** Turns the sketches of documents, which come in their order, into lists. A place is 0 for the first of the part. */
+export class CountLists {
+  #hashes = new Uint16Array(1 << 16);
+  #entries = new Uint32Array(1 << 16);
+  #length = 0;
+  readonly #sizes = new Uint32Array(LISTS);
+
+  add(place: number, sketch: Uint8Array): void {
+    for (let at = 0; at < sketch.length; at += 2) {
+      const entry = (sketch[at] ?? 0) | ((sketch[at + 1] ?? 0) << 8);
+      if (this.#length === this.#hashes.length) this.#grow();
+      const hash = entry >> COUNT_BITS;
+      this.#hashes[this.#length] = hash;
+      this.#entries[this.#length] = (place << COUNT_BITS) | (entry & LOW_BITS);
+      this.#length += 1;
+      this.#sizes[hash] = (this.#sizes[hash] ?? 0) + 1;
+    }
+  }
+
+  /** The lists that have entries, by the number of their hash. */
+  *lists(): Generator<readonly [hash: number, list: Uint8Array]> {
+    const ends = new Uint32Array(LISTS);
+    let total = 0;
+    for (let hash = 0; hash < LISTS; hash += 1) {
+      ends[hash] = total;
+      total += this.#sizes[hash] ?? 0;
+    }
+    const sorted = new Uint32Array(this.#length);
+    for (let at = 0; at < this.#length; at += 1) {
+      const hash = this.#hashes[at] ?? 0;
+      const end = ends[hash] ?? 0;
+      sorted[end] = this.#entries[at] ?? 0;
+      ends[hash] = end + 1;
+    }
+    for (let hash = 0, from = 0; hash < LISTS; hash += 1) {
+      const to = ends[hash] ?? 0;
+      if (to > from) yield [hash, encode(sorted.subarray(from, to))];
+      from = to;
+    }
+  }
+
+  #grow(): void {
+    const [hashes, entries] = [this.#hashes, this.#entries];
+    this.#hashes = new Uint16Array(hashes.length * 2);
+    this.#entries = new Uint32Array(entries.length * 2);
+    this.#hashes.set(hashes);
+    this.#entries.set(entries);
+  }
+}
+
+/** Writes the counts of a list to their places. `into` has a byte for each document of the part, and zeros before. */
+export function readCounts(list: Uint8Array, into: Uint8Array): void {
+  eachEntry(list, (place, low) => {
+    // Of two words with one hash, the first one counts, as it does in a sketch.
+    if (into[place] === 0) into[place] = low + COUNT_LEAST;
+  });
+}
+
+/** The list without documents that are gone. Undefined: it has none of them. */
+export function withoutGone(
+  list: Uint8Array,
+  isGone: (place: number) => boolean,
+): Uint8Array | undefined {
+  const kept: number[] = [];
+  let isWhole = true;
+  eachEntry(list, (place, low) => {
+    if (isGone(place)) isWhole = false;
+    else kept.push((place << COUNT_BITS) | low);
+  });
+  return isWhole ? undefined : encode(kept);
+}
+
+function eachEntry(list: Uint8Array, visit: (place: number, low: number) => void): void {
+  let place = 0;
+  for (let at = 0; at < list.length;) {
+    let entry = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = list[at] ?? 0;
+      at += 1;
+      entry |= (byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    place += entry >>> COUNT_BITS;
+    visit(place, entry & LOW_BITS);
+  }
+}
+
+/** Entries hold their place, and not yet the distance. */
+function encode(entries: Iterable<number>): Uint8Array {
+  const bytes: number[] = [];
+  let before = 0;
+  for (const entry of entries) {
+    const place = entry >>> COUNT_BITS;
+    let rest = ((place - before) << COUNT_BITS) | (entry & LOW_BITS);
+    before = place;
+    for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+    bytes.push(rest);
+  }
+  return Uint8Array.from(bytes);
+}
