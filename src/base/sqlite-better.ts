@@ -1,7 +1,13 @@
 import type BetterDatabase from 'better-sqlite3';
 import { loadNative } from './load-native.ts';
 import { MEMORY } from './sqlite-binding.ts';
-import type { Connect, Connection, OpenOptions, Statement } from './sqlite-binding.ts';
+import type {
+  ColumnStatement,
+  Connect,
+  Connection,
+  OpenOptions,
+  Statement,
+} from './sqlite-binding.ts';
 
 // For a Node without SQLite. Loaded on demand: elsewhere the native module need not be there.
 
@@ -43,6 +49,10 @@ class BetterConnection implements Connection {
 
   prepare(sql: string): Statement {
     return this.#database.prepare(sql);
+  }
+
+  prepareColumn(sql: string): ColumnStatement {
+    return this.#database.prepare(sql).pluck();
   }
 
   pragma(sql: string): unknown {

@@ -13,6 +13,11 @@ export interface Statement<P extends unknown[] = unknown[], R = unknown> {
   iterate(...params: P): IterableIterator<R>;
 }
 
+/** A statement that is asked for its first column alone: a row of one number takes a third of the time of an object. */
+export interface ColumnStatement {
+  all(...params: unknown[]): unknown[];
+}
+
 export interface OpenOptions {
   /** The time that a call waits for a lock of another connection. The default is 5,000. */
   readonly busyMs?: number;
@@ -28,6 +33,7 @@ export interface Connection {
   readonly readsWholeTexts: boolean;
   exec(sql: string): void;
   prepare(sql: string): Statement;
+  prepareColumn(sql: string): ColumnStatement;
   pragma(sql: string): unknown;
   backup(path: string): Promise<void>;
   close(): void;
@@ -47,4 +53,10 @@ export class SqliteError extends Error {
     this.name = 'SqliteError';
     this.code = code;
   }
+}
+
+/** The first column of a row: for statements that ask for one value. */
+export function firstColumn(row: unknown): unknown {
+  for (const name in row as object) return (row as Record<string, unknown>)[name];
+  return undefined;
 }

@@ -1,6 +1,13 @@
 import { pathToFileURL } from 'node:url';
-import { MEMORY, SqliteError } from './sqlite-binding.ts';
-import type { Connect, Connection, OpenOptions, RunResult, Statement } from './sqlite-binding.ts';
+import { MEMORY, SqliteError, firstColumn } from './sqlite-binding.ts';
+import type {
+  ColumnStatement,
+  Connect,
+  Connection,
+  OpenOptions,
+  RunResult,
+  Statement,
+} from './sqlite-binding.ts';
 
 // SQLite of Node itself. The types of Node 20 do not declare it.
 
@@ -84,6 +91,11 @@ class BuiltinConnection implements Connection {
 
   prepare(sql: string): Statement {
     return new BuiltinStatement(inWords(() => this.#database.prepare(sql)));
+  }
+
+  prepareColumn(sql: string): ColumnStatement {
+    const statement = this.prepare(sql);
+    return { all: (...params) => statement.all(...params).map(firstColumn) };
   }
 
   pragma(sql: string): unknown {

@@ -59,6 +59,9 @@ describe.each([...bindings()])('SQLite of %s', (_name, connect) => {
     expect({ ...second, b: [...second!.b] }).toEqual({ n: null, r: null, s: '', b: [] });
     expect(db.prepare('SELECT typeof(n) AS type FROM t').get()).toEqual({ type: 'integer' });
     expect(db.prepare('SELECT 1 WHERE 0').get()).toBeUndefined();
+    const column = db.prepareColumn('SELECT value, key FROM json_each(?) LIMIT ?');
+    expect(column.all('[3, "text", null]', 5)).toEqual([3, 'text', null]);
+    expect(column.all('[3, 2, 1]', 2)).toEqual([3, 2]);
     db.close();
   });
 

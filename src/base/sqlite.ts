@@ -1,9 +1,15 @@
 import { betterSqlite } from './sqlite-better.ts';
-import type { Connect, Connection, OpenOptions, Statement } from './sqlite-binding.ts';
+import type {
+  ColumnStatement,
+  Connect,
+  Connection,
+  OpenOptions,
+  Statement,
+} from './sqlite-binding.ts';
 import { builtinSqlite } from './sqlite-builtin.ts';
 
-export { MEMORY, SqliteError } from './sqlite-binding.ts';
-export type { Statement } from './sqlite-binding.ts';
+export { MEMORY, SqliteError, firstColumn } from './sqlite-binding.ts';
+export type { ColumnStatement, Statement } from './sqlite-binding.ts';
 
 // The one door to SQLite: `node:sqlite` from Node 22.16 on, `better-sqlite3` before. Nothing else imports either.
 // Promises, on both
@@ -52,6 +58,11 @@ export class Database {
     return this.#connection.prepare(sql) as Statement<P, R>;
   }
 
+  /** A statement whose rows are the values of its first column. */
+  prepareColumn(sql: string): ColumnStatement {
+    return this.#connection.prepareColumn(sql);
+  }
+
   /** Runs what follows the word PRAGMA. Returns the first value of its answer. */
   pragma(sql: string): unknown {
     return this.#connection.pragma(sql);
@@ -97,12 +108,6 @@ export class Database {
   close(): void {
     this.#connection.close();
   }
-}
-
-/** The first column of a row: for statements that ask for one value. */
-export function firstColumn(row: unknown): unknown {
-  for (const name in row as object) return (row as Record<string, unknown>)[name];
-  return undefined;
 }
 
 export function toText(selected: string | Uint8Array): string {

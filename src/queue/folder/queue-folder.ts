@@ -62,6 +62,8 @@ export function listLostQueues(parent: string): string[] {
 }
 
 function listFolders(parent: string, isOne: (folder: QueueFolder) => boolean): string[] {
+  // Search looks for queues at each query, and most stores have none: an error took as long as a hit.
+  if (!existsSync(parent)) return [];
   try {
     return readdirSync(parent)
       .filter((name) => isOne(queueFolder(join(parent, name))))

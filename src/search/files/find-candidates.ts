@@ -110,12 +110,12 @@ export class CandidateFinder {
 
   /** Undefined: there are more. */
   #few(part: PartRow, question: Question, upTo: number): string | undefined {
-    const few = this.#statements.named(nameOf('few', part, question), () =>
+    const few = this.#statements.column(nameOf('few', part, question), () =>
       candidatesOf(part, question),
     );
     const { match, limits } = question;
     const found = few.all(match, upTo, ...limits.params, FEW_MAX + 1);
-    return found.length > FEW_MAX ? undefined : found.map(firstColumn).join(',');
+    return found.length > FEW_MAX ? undefined : found.join(',');
   }
 
   #many(part: PartRow, question: Question, upTo: number, most: number): string {

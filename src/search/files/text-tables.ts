@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { Database, firstColumn, type Statement } from '../../base/sqlite.ts';
+import { Database, firstColumn, type ColumnStatement, type Statement } from '../../base/sqlite.ts';
 import { SCHEMA, SCHEMA_VERSION, createPart, partName } from './schema.ts';
 
 // search.db and its statements. One connection writes, another reads: WAL lets both work at once.
@@ -94,6 +94,7 @@ export function rewritePart(db: Database, part: number): void {
 export class Statements {
   readonly #db: Database;
   readonly #kept = new Map<string, Statement>();
+  readonly #columns = new Map<string, ColumnStatement>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -108,6 +109,16 @@ export class Statements {
     if (statement === undefined || statement.busy) {
       statement = this.#db.prepare(sql());
       this.#kept.set(name, statement);
+    }
+    return statement;
+  }
+
+  /** As `named`, for the first column of all rows. */
+  column(name: string, sql: () => string): ColumnStatement {
+    let statement = this.#columns.get(name);
+    if (statement === undefined) {
+      statement = this.#db.prepareColumn(sql());
+      this.#columns.set(name, statement);
     }
     return statement;
   }
