@@ -4,11 +4,11 @@ import { invalid } from '../../../base/errors.ts';
 import { toBuffer } from '../../../format/bytes.ts';
 import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
 import type { FormatFile } from '../../../format/format-file.ts';
-import { layOut, writeFormat } from '../core/create-files.ts';
+import { EMPTY, layOut, writeFormat } from '../core/create-files.ts';
 import { cutToTails, replayJournal } from '../core/replay.ts';
 import { fileLengths } from '../core/truths.ts';
 import { closeAll, syncFolder } from '../disk/file-handles.ts';
-import { makeFolder } from '../disk/folders.ts';
+import { makeFolder, walkFolder } from '../disk/folders.ts';
 import { LOCK_FILE } from '../disk/owner-lock.ts';
 import { OWNER_FILE, describeOwner } from '../disk/owner-note.ts';
 import { StoreFiles } from '../disk/store-files.ts';
@@ -17,25 +17,29 @@ import { INDEX_FILE } from '../index/store-index.ts';
 import {
   type Checkpoint,
   type CheckpointBody,
+  findCheckpoint,
   FORMAT_FILE,
   readCheckpoint,
   readFormat,
   writeCheckpoint,
 } from '../journal/checkpoint-file.ts';
 import { JOURNAL_FOLDER, SEGMENTS } from '../journal/journal.ts';
-import { REDO_PLACE, type RedoFrame } from '../journal/redo-frame.ts';
+import { EXTENTS_FOLDER } from '../logs/line-log.ts';
+import { OPEN_FOLDER } from '../open-turns/open-turns.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
-import { packFile, packNumber } from '../packs/pack-file.ts';
-import type { CopiedPack, CopySink, Visible } from '../truth/copy.ts';
 import {
-  type BackupNote,
-  type BackupState,
-  type CopiedState,
-  NOTE_FILE,
-  readNote,
-  sameTails,
-  writeNote,
-} from './backup-note.ts';
+  listPacks,
+  packFile,
+  packNumber,
+  PACKS_FOLDER,
+  packSize,
+  readPackEnd,
+} from '../packs/pack-file.ts';
+import type { Earlier, PackSpan } from '../truth/copy.ts';
+import { COLLECTED_FILE } from '../turns/turn-table.ts';
+import type { Tails } from '../truth/state.ts';
+import { type BackupState, encodeNote, NOTE_FILE, readNote } from './backup-note.ts';
+import { type CopySink, REDO_PLACE, type Visible } from './copy-sink.ts';
 import { readKnown } from './known-backups.ts';
 
 // The folder of a backup, from the look at it before anything is touched to the steps that make a new state count.
@@ -60,14 +64,10 @@ export interface BackupFolder {
   readonly format: FormatFile;
   /** Names the folder, so that the store remembers what it has made of it. */
   readonly id: string;
-  /** The certain content of the folder. Undefined when everything except closed packs must be copied. */
-  base: { readonly state: BackupState; readonly checkpoint: Checkpoint } | undefined;
-  /** The closed packs that are whole and durable here. */
-  readonly packs: Map<number, CopiedPack>;
-  /** The records of the erasure log in the store. Nothing is erased while a backup runs. */
-  readonly erased: number;
-  /** The records of the erasure log that everything in the folder has followed. */
-  readonly followed: number;
+  /** The state that the folder shows. Undefined for a folder that is not in use. */
+  readonly base: { readonly state: BackupState; readonly checkpoint: Checkpoint } | undefined;
+  /** True when every closed pack here is whole and durable. */
+  readonly wholePacks: boolean;
 }
 
 /** Runs `work` with the folder of a backup, which is checked and locked, and left as it was when it is not one. */
@@ -81,26 +81,18 @@ export async function withBackupFolder<T>(
   const files = new StoreFiles(store.io, path);
   // A copy has the id of its store, and so its salt.
   files.format = format;
-  const note = await findBackup(files, format.store);
-  if (note === undefined) await makeFolder(store.io, path);
+  const isNew = await isNewFolder(files, format.store);
+  if (isNew) await makeFolder(store.io, path);
   return withLock(files, async () => {
-    const base = note && (await findBase(files, note));
-    const id = note?.folder ?? newId();
-    if (base !== undefined) {
-      assertKnown(files, base.state, (await readKnown(store))[id] ?? []);
-      await assertContinues(store, files, base.state);
-    }
-    await removeIndex(files);
-    const erased = await countErased(store);
-    const copied: CopiedPack[] = [];
-    for (const pack of note?.copied ?? []) {
-      if (await isSameEnd(store, files, packFile(pack.number), pack.length)) copied.push(pack);
-    }
-    const known = [...(base?.state.packs ?? []), ...copied];
-    const packs = new Map(known.map((pack) => [pack.number, pack]));
-    const copiedErased = copied.length > 0 ? note?.copiedErased : undefined;
-    const followed = Math.min(erased, base?.state.erased ?? erased, copiedErased ?? erased);
-    return work({ files, format, id, base, packs, erased, followed });
+    const isInUse = (await files.size(FORMAT_FILE)) > 0;
+    const checkpoint = isInUse ? await settle(files) : undefined;
+    const note = await readNote(files);
+    if (note === undefined && !isNew) throw notBackup(files);
+    const { folder: id = newId(), whole: state, wholePacks = true } = note ?? {};
+    const base = checkpoint && state && { state, checkpoint };
+    if (base) await assertContinues(store, files, base.state, (await readKnown(store))[id]);
+    await removeLeftovers(files);
+    return work({ files, format, id, base, wholePacks });
   });
 }
 
@@ -114,34 +106,57 @@ export async function withLock<T>(files: StoreFiles, work: () => Promise<T>): Pr
   }
 }
 
-/** Notes that a pack is whole and durable here, so that a run after an interruption does not begin with it again. */
-export async function notePack(folder: BackupFolder, pack: CopiedPack): Promise<void> {
-  folder.packs.set(pack.number, pack);
-  await writeNote(folder.files, noteOf(folder));
-}
-
-function noteOf({ format, id, base, packs, followed }: BackupFolder): BackupNote {
-  const whole = base && { whole: base.state };
-  const copied = { copied: [...packs.values()], copiedErased: followed };
-  return { store: format.store, folder: id, ...whole, ...copied };
-}
-
 /** A name for a folder or a state that no other has. */
 export function newId(): string {
   return randomBytes(8).toString('hex');
 }
 
 /**
- * Makes the folder unfinished: until the run has ended it cannot be opened as a store, and everything in it may
- * change. Closed packs stay known for the next run, should this one not finish.
+ * Takes the folder out of use: until the run has ended it cannot be opened as a store, and everything in it may change.
+ * Closed packs stay for this run and the next.
  */
 export async function makeUnfinished(folder: BackupFolder): Promise<void> {
-  const { files, format } = folder;
-  await writeNote(files, noteOf(folder));
+  const { files, format, id, wholePacks } = folder;
+  await files.syncAll();
+  const note = { store: format.store, folder: id, wholePacks };
+  await files.replace(NOTE_FILE, [encodeNote(note)]);
   await files.io.remove(files.pathOf(FORMAT_FILE));
   await syncFolder(files.io, files.root);
   await layOut(files, format, 'safe');
+  // Nobody knows whether these are durable.
+  const paths = [ERASED_FILE, COLLECTED_FILE];
+  for (const name of [OPEN_FOLDER, EXTENTS_FOLDER]) {
+    for await (const path of walkFolder(files, name)) paths.push(path);
+  }
+  await files.apply(paths.map((path) => ({ kind: 'remove', path })));
 }
+
+/** The packs that the folder has. A pack that is too short there is copied again. */
+export async function findPacks(
+  store: StoreFiles,
+  { files, base, wholePacks }: BackupFolder,
+): Promise<Map<number, PackSpan>> {
+  const packs = new Map<number, PackSpan>();
+  const known = [
+    ...(base?.state.tails.packs ?? []).map((pack) => ({ ...pack, closed: false })),
+    ...(base?.state.packs ?? []).map((pack) => ({ ...pack, closed: true })),
+  ];
+  for (const { number, length, closed } of known) {
+    if ((await packSize(files, number)) >= length) packs.set(number, { number, length, closed });
+  }
+  // An interrupted run may have left others.
+  for (const number of wholePacks ? await listPacks(files) : []) {
+    if (packs.has(number)) continue;
+    const length = await packSize(files, number);
+    const isClosed = (await readPackEnd(files, number, length)) !== undefined;
+    if (!isClosed || !(await isSameEnd(store, files, packFile(number), length))) continue;
+    packs.set(number, { number, length, closed: true });
+  }
+  return packs;
+}
+
+/** What a folder has that is not in use. */
+export const NOTHING: Earlier = { tails: EMPTY, openTurns: [], erased: 0 };
 
 /** The length of each file that the state in the folder covers. */
 export function visibleLengths({ tails }: CheckpointBody): Visible {
@@ -158,131 +173,108 @@ export function visibleLengths({ tails }: CheckpointBody): Visible {
 }
 
 /**
- * Makes the copied state count. A whole folder comes to it with one checkpoint, which points at the frame. A folder
+ * Makes the copied state count. A folder in use comes to it with one checkpoint, which points at the frame. A folder
  * that was not in use becomes a store at the end.
  */
 export async function finishFolder(
-  folder: BackupFolder,
-  state: CopiedState,
-  how: { into: CopySink; redo: RedoFrame | undefined } & Pick<CheckpointBody, 'ages'>,
+  { files, format, id, base }: BackupFolder,
+  into: CopySink,
+  state: Omit<BackupState, 'seq'>,
+  ages: CheckpointBody['ages'],
 ): Promise<void> {
-  const { files, format, id, base } = folder;
-  const { into, redo, ages } = how;
-  const { store } = format;
-  const { tails } = state;
-  const before = base?.checkpoint ?? { generation: 1, seq: state.frame };
-  const isSame =
-    base !== undefined && redo?.empty === true && sameTails(tails, base.checkpoint.body.tails);
+  const { generation, seq: last } = base?.checkpoint ?? { generation: 1, seq: state.frame };
   // The copy has its own frames. Their numbers continue from its last frame.
-  const seq = before.seq + (isSame || redo === undefined ? 0 : 1);
-  const whole = { ...state, seq };
-  if (!isSame) {
-    await into.sync();
-    await redo?.finish(seq);
-    const note = { ...noteOf(folder), next: whole };
-    await writeNote(files, note);
-    const now = { tails, ages, scrub: false, clean: false } as const;
-    const body = { ...now, durability: 'safe', journal: REDO_PLACE } as const;
-    const checkpoint = { generation: before.generation + 1, seq: before.seq, body };
-    await writeCheckpoint(files, checkpoint);
-    await settle(files, note, checkpoint);
-    await cutToTails(files, fileLengths(tails));
+  const seq = base === undefined ? last : last + 1;
+  const note = { store: format.store, folder: id, whole: { ...state, seq }, wholePacks: true };
+  await into.sync();
+  await into.note(NOTE_FILE, encodeNote(note));
+  const now = { tails: state.tails, ages, scrub: false };
+  if (base !== undefined) {
+    await into.writeFrame(seq);
+    const body = { ...now, clean: false, durability: 'safe', journal: REDO_PLACE } as const;
+    await writeCheckpoint(files, { generation: generation + 1, seq: last, body });
+    await into.carryOut();
   }
-  // Frames of an earlier state are not needed, and could hold data that was erased since.
-  await cutToTails(files, new Map(SEGMENTS.map((name) => [name, 0])));
+  await closeCleanly(files, generation + 2, seq, now);
+  await cutBeyond(files, state.tails);
   if (base === undefined) await writeFormat(files, format);
-  await writeNote(files, { store, folder: id, whole, copied: [], copiedErased: 0 });
 }
 
 /** The journal place where a cleanly closed store continues: away from the frame of the next backup. */
 const JOURNAL_START = { segment: 0, position: 0 } as const;
 
-/**
- * Brings a store that is not open to a clean end: frames are applied and made durable, and the checkpoint says that
- * the journal is not needed. A store that was closed cleanly is left as it is. `before` is durable.
- */
-export async function settle(
-  files: StoreFiles,
-  note: BackupNote,
-  before: Checkpoint,
-): Promise<Checkpoint> {
-  const { any, seq, tails, erased } = await replayJournal(files, before);
-  const { segment, position } = before.body.journal;
-  if (!any && segment === JOURNAL_START.segment && position === JOURNAL_START.position) {
-    return before;
+/** Brings a store that is not open to a clean end: frames are carried out, and nothing is left beyond the tails. */
+export async function settle(files: StoreFiles): Promise<Checkpoint> {
+  let checkpoint = await readCheckpoint(files);
+  const { any, seq, tails, erased } = await replayJournal(files, checkpoint);
+  const { generation, body } = checkpoint;
+  const { segment, position } = body.journal;
+  if (any || segment !== JOURNAL_START.segment || position !== JOURNAL_START.position) {
+    const now = { tails, ages: body.ages, scrub: body.scrub || erased };
+    checkpoint = await closeCleanly(files, generation + 1, seq, now);
   }
-  if (before.body.durability === 'unsafe') await cutToTails(files, fileLengths(tails));
-  await files.syncAll();
-  // The frame of a backup changes data before the tails. The tails in its checkpoint are right.
-  const given = note.next !== undefined && sameTails(before.body.tails, note.next.tails);
-  const { generation, body } = before;
-  const scrub = body.scrub || erased;
-  const now = { tails: given ? body.tails : tails, ages: body.ages, scrub };
-  return closeCleanly(files, generation + 1, seq, now);
+  await cutBeyond(files, tails);
+  return checkpoint;
 }
 
-/** Writes a checkpoint that is clean, and says that the journal is empty. */
+/** Makes everything durable. The checkpoint is clean, and says that the journal is empty. */
 export async function closeCleanly(
   files: StoreFiles,
   generation: number,
   seq: number,
   now: Pick<CheckpointBody, 'tails' | 'ages' | 'scrub'>,
 ): Promise<Checkpoint> {
+  await files.syncAll();
   const body = { ...now, clean: true, durability: 'safe', journal: JOURNAL_START } as const;
   const checkpoint = { generation, seq, body };
   await writeCheckpoint(files, checkpoint);
   return checkpoint;
 }
 
-async function findBase(files: StoreFiles, note: BackupNote): Promise<BackupFolder['base']> {
-  const known = note.whole ?? note.next;
-  if (known === undefined || (await files.size(FORMAT_FILE)) === 0) return undefined;
-  const checkpoint = await settle(files, note, await readCheckpoint(files));
-  const { tails } = checkpoint.body;
-  // A run that was interrupted may have left bytes beyond, and nobody knows whether they are durable.
-  await cutToTails(files, fileLengths(tails));
-  const { next } = note;
-  const arrived = next !== undefined && sameTails(next.tails, tails);
-  return { state: arrived ? next : known, checkpoint };
-}
-
 /**
- * A store remembers what it has made of a folder, and its backups remember it with the store. So a store that was restored
- * from an older backup does not know the state of a newer one, whatever the two differ in.
+ * A run that was interrupted may have left bytes beyond the tails, and nobody knows whether they are durable. Frames
+ * that were carried out could hold data that was erased since.
  */
-function assertKnown(files: StoreFiles, { id }: BackupState, known: readonly string[]): void {
-  if (id === undefined || known.includes(id)) return;
-  throw notContinued(files, 'which has a state that this store has never been in');
-}
-
-function notContinued({ root }: StoreFiles, why: string): Error {
-  return invalid(
-    'backup',
-    `must not go to ${root}, ${why}: the store was restored from another backup since, or one of the two is damaged. Keep that folder, and choose another one`,
+async function cutBeyond(files: StoreFiles, tails: Tails): Promise<void> {
+  await cutToTails(
+    files,
+    new Map([...fileLengths(tails), ...SEGMENTS.map((name) => [name, 0] as const)]),
   );
 }
 
 /**
  * A store that was restored from another backup may have gone on differently. Its records must not be mixed with those
- * of this folder, which may be the only place of what the store has lost.
+ * of this folder, which may be the only place of what the store has lost. A store remembers what it has made of a
+ * folder, and its backups remember it with the store. So a store that was restored from an older backup does not know
+ * the state of a newer one. The ends of the files tell where a state has no name.
  */
 async function assertContinues(
   store: StoreFiles,
   files: StoreFiles,
-  { tails, openTurns, erased }: BackupState,
+  { id, tails, openTurns, erased }: BackupState,
+  known: readonly string[] = [],
 ): Promise<void> {
+  const refuse = (why: string): Error =>
+    invalid(
+      'backup',
+      `must not go to ${files.root}, ${why}: the store was restored from another backup since, or one of the two is damaged. Keep that folder, and choose another one`,
+    );
+  if (id !== undefined && !known.includes(id)) {
+    throw refuse('which has a state that this store has never been in');
+  }
   const open = new Set(openTurns);
   let nextTurn = tails.nextTurn;
   while (open.has(nextTurn - 1)) nextTurn -= 1;
   // An erasure changes packs in place.
-  const isErased = Math.max(await countErased(store), await countErased(files)) > erased;
+  const erasedBytes = Math.max(await store.size(ERASED_FILE), await files.size(ERASED_FILE));
+  const isErased = erasedBytes > erased * ERASED_RECORD_BYTES;
   for (const [name, length] of fileLengths({ ...tails, nextTurn })) {
     const size = await store.size(name);
     const isPack = packNumber(name) !== undefined;
     // Heads change in place, and a collection removes packs.
     const mayDiffer = name === HEADS_FILE ? size >= length : isPack && (isErased || size === 0);
     if (mayDiffer || (await isSameEnd(store, files, name, length))) continue;
-    throw notContinued(files, `whose ${name} has records that this store does not have`);
+    throw refuse(`whose ${name} has records that this store does not have`);
   }
 }
 
@@ -301,26 +293,29 @@ async function isSameEnd(
   );
 }
 
-async function countErased(files: StoreFiles): Promise<number> {
-  return Math.floor((await files.size(ERASED_FILE)) / ERASED_RECORD_BYTES);
-}
-
-/** The note of a backup of this store. Undefined for a folder that is missing or empty. */
-async function findBackup(files: StoreFiles, id: string): Promise<BackupNote | undefined> {
+/** True for a folder that is missing or empty, false for a backup of this store. No other folder is touched. */
+async function isNewFolder(files: StoreFiles, id: string): Promise<boolean> {
   const { io, root } = files;
   const stat = await io.stat(root);
-  if (stat === undefined) return undefined;
+  if (stat === undefined) return true;
   if (stat.kind !== 'folder') throw invalid('backup', `must go to a folder, and ${root} is a file`);
-  if (await isAsGoodAsEmpty(files)) return undefined;
+  if (await isAsGoodAsEmpty(files)) return true;
   const note = await readNote(files);
-  if (note === undefined) {
-    throw invalid(
-      'backup',
-      `must go to an empty folder or an earlier backup, and ${root} has other files in it`,
-    );
-  }
-  if (note.store === id) return note;
+  // A power cut may have torn the note while a frame was carried out, which has it.
+  const isTorn = async (): Promise<boolean> =>
+    (await io.list(root)).includes(NOTE_FILE) &&
+    (await findCheckpoint(files))?.body.clean === false;
+  if (note === undefined && !(await isTorn())) throw notBackup(files);
+  const { store } = note ?? (await readFormat(files));
+  if (store === id) return false;
   throw invalid('backup', `must not go to ${root}, which has a backup of another store`);
+}
+
+function notBackup({ root }: StoreFiles): Error {
+  return invalid(
+    'backup',
+    `must go to an empty folder or an earlier backup, and ${root} has other files in it`,
+  );
 }
 
 /** A backup inside the folder that it copies would copy itself. */
@@ -329,9 +324,12 @@ export function assertApart(what: string, folder: string, path: string): void {
   throw invalid(what, `must go to another folder, and ${path} is in ${folder}`);
 }
 
-/** The copy may have been opened. An index made then knows nothing of the new data. */
-async function removeIndex(files: StoreFiles): Promise<void> {
-  for (const name of await files.io.list(files.root)) {
-    if (name.startsWith(INDEX_FILE)) await files.io.remove(files.pathOf(name));
+/** Removes an index, which knows nothing of the new data, and halves of packs that an interrupted run left. */
+async function removeLeftovers(files: StoreFiles): Promise<void> {
+  const names = (await files.io.list(files.root)).filter((name) => name.startsWith(INDEX_FILE));
+  const packs = (await files.list(PACKS_FOLDER)) ?? [];
+  const halves = packs.filter((name) => name.endsWith('~new'));
+  for (const name of [...names, ...halves.map((half) => `${PACKS_FOLDER}/${half}`)]) {
+    await files.io.remove(files.pathOf(name));
   }
 }

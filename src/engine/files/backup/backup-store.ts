@@ -2,35 +2,30 @@ import { resolve } from 'node:path';
 import { isQuipuError, QuipuError } from '../../../base/errors.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
+import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Writer } from '../commit/writer.ts';
-import { copyTruths, fileLengths } from '../core/truths.ts';
+import { copyTruths, fileLengths, isNoted } from '../core/truths.ts';
 import { logOfExtents } from '../logs/line-log.ts';
-import { packNumber, packSize } from '../packs/pack-file.ts';
+import { packNumber } from '../packs/pack-file.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
+import type { CopiedPack, CopyJob, PackSpan } from '../truth/copy.ts';
 import {
   type BackupFolder,
+  findPacks,
   finishFolder,
   makeUnfinished,
   newId,
-  notePack,
+  NOTHING,
   visibleLengths,
   withBackupFolder,
 } from './backup-folder.ts';
-import type { CopiedState } from './backup-note.ts';
-import { readKnown, withStates, writeKnown } from './known-backups.ts';
-import {
-  type Copied,
-  type CopiedPack,
-  type CopyRun,
-  CopySink,
-  newCopied,
-  type PackSpan,
-} from '../truth/copy.ts';
-import { RedoFrame, RedoFull } from '../journal/redo-frame.ts';
+import type { BackupState } from './backup-note.ts';
+import { CopySink, RedoFull } from './copy-sink.ts';
+import { encodeKnown, KNOWN_FILE, readKnown, withStates } from './known-backups.ts';
 import { noteBackup } from './last-backup.ts';
 
 // Backs up a live store into a folder, which then is a store itself.
@@ -74,44 +69,82 @@ export async function backupStore(
 async function backUp(
   writer: Writer,
   folder: BackupFolder,
-  { progress, redoBytes }: BackupOptions,
+  options: BackupOptions,
 ): Promise<BackupReport> {
-  const { core, ages } = writer;
-  const { files, base, erased } = folder;
-  const redo = base && new RedoFrame(files, redoBytes);
-  const into = new CopySink(files, redo, base && visibleLengths(base.checkpoint.body));
+  const { core } = writer;
+  const { files, base } = folder;
+  // Nothing is erased while a backup runs.
+  const erased = core.erased.fileBytes / ERASED_RECORD_BYTES;
+  const visible = base && visibleLengths(base.checkpoint.body);
+  const into = new CopySink(files, visible, options.redoBytes);
   if (base === undefined) await makeUnfinished(folder);
-  const { copied, reusedBytes } = await findCopied(folder);
-  const run: CopyRun = {
+  const packs = await findPacks(core.files, folder);
+  const reusedBytes = reusedIn(packs, base?.state);
+  const job: CopyJob = {
     from: core.files,
     into,
-    progress,
-    copied,
-    trusted: base !== undefined,
+    progress: options.progress,
+    tails: core.tails,
     openTurns: core.openTurns,
+    earlier: base ? { ...base.state, erased: Math.min(base.state.erased, erased) } : NOTHING,
+    packs,
+    logs: new Set(),
     between: (work) => writer.exclusively(work),
     hasLog: (name) => core.hasLog(name),
-    async onClosed(pack) {
-      await into.sync();
-      await notePack(folder, pack);
-    },
   };
   let moment: Moment;
   try {
-    moment = await copyStore(writer, run);
+    moment = await copyStore(writer, job, into);
   } catch (error) {
     // The damage is in the store: the folder was checked before.
     if (isQuipuError(error, 'CORRUPT')) throw cannotCopy(error);
     if (!(error instanceof RedoFull)) throw error;
-    folder.base = undefined;
-    return backUp(writer, folder, { progress });
+    return backUp(writer, { ...folder, base: undefined }, options);
   }
-  const packs = closedPacks(copied.packs.values());
-  const collectedBytes = await core.files.size(COLLECTED_FILE);
-  const name = await nameState(core.files, folder);
-  const state = { ...moment, packs, logs: copied.logs.size, erased, collectedBytes, ...name };
-  await finishFolder(folder, state, { into, redo, ages });
+  const state = {
+    ...moment,
+    ...(await nameState(core.files, folder, into)),
+    packs: closedPacks(packs.values()),
+    logs: job.logs.size,
+    erased,
+    collectedBytes: await core.files.size(COLLECTED_FILE),
+  };
+  await finishFolder(folder, into, state, writer.ages);
   return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes };
+}
+
+/** The store at one moment. */
+type Moment = Pick<BackupState, 'frame' | 'at' | 'tails' | 'openTurns'>;
+
+/** Copies every truth beside writers, and the frames that were written meanwhile. All is in the sink then. */
+async function copyStore(writer: Writer, job: CopyJob, into: CopySink): Promise<Moment> {
+  const { core } = writer;
+  await core.files.catchUp();
+  const noted: JournalWrite[] = [];
+  core.onFrame = (writes) => void noted.push(...writes.filter(({ path }) => isNoted(path)));
+  let moment: Moment;
+  try {
+    await copyTruths(job, 'noted');
+    moment = await writer.exclusively(async () => takeMoment(writer));
+  } finally {
+    core.onFrame = undefined;
+  }
+  for (const write of noted) {
+    await into.takeNoted(write);
+    const log = logOfExtents(write.path);
+    if (log !== undefined && write.kind === 'remove') job.logs.delete(log);
+    else if (log !== undefined) job.logs.add(log);
+  }
+  const { tails } = moment;
+  await copyTruths({ ...job, tails, openTurns: new Set(moment.openTurns) }, 'after');
+  return moment;
+}
+
+/** Nothing is noted after this moment. */
+function takeMoment({ core, seq, nowMs }: Writer): Moment {
+  core.onFrame = undefined;
+  const openTurns = [...core.openTurns.keys()];
+  return { frame: seq, at: new Date(nowMs).toISOString(), tails: core.tails, openTurns };
 }
 
 /**
@@ -120,74 +153,26 @@ async function backUp(
  */
 async function nameState(
   store: StoreFiles,
-  { files, id: folder, base }: BackupFolder,
+  { id: folder, base }: BackupFolder,
+  into: CopySink,
 ): Promise<{ id?: string }> {
   const id = newId();
   const states = base?.state.id === undefined ? [id] : [base.state.id, id];
-  const known = withStates(await readKnown(store), folder, states);
-  const isKnown = await ifRoom(async () => {
-    await writeKnown(store, known);
-    return true;
-  });
+  const data = encodeKnown(withStates(await readKnown(store), folder, states));
+  const isKnown = await ifRoom(() => store.replace(KNOWN_FILE, [data]).then(() => true));
   if (isKnown === undefined) return {};
-  await writeKnown(files, known);
+  await into.note(KNOWN_FILE, data);
   return { id };
 }
 
-/** The store at one moment. */
-type Moment = Pick<CopiedState, 'frame' | 'at' | 'tails' | 'openTurns'>;
-
-/** Copies every truth beside writers, and then the frames that were written meanwhile. All is in the sink then. */
-async function copyStore(writer: Writer, run: CopyRun): Promise<Moment> {
-  const { core } = writer;
-  await core.files.catchUp();
-  await copyTruths(run, 'ahead', core.tails);
-  const noted: JournalWrite[] = [];
-  // The bytes of packs are not kept: they stay as they are, and are copied from the packs afterwards.
-  core.onFrame = (writes) =>
-    void noted.push(...writes.filter(({ path }) => packNumber(path) === undefined));
-  let moment: Moment;
-  try {
-    await copyTruths(run, 'noted', core.tails);
-    moment = await writer.exclusively(async () => takeMoment(writer));
-  } finally {
-    core.onFrame = undefined;
-  }
-  for (const write of noted) {
-    await run.into.take(write);
-    noteLog(run.copied.logs, write);
-  }
-  await copyTruths(run, 'after', moment.tails);
-  return moment;
-}
-
-function takeMoment({ core, seq, nowMs }: Writer): Moment {
-  const openTurns = [...core.openTurns.keys()];
-  return { frame: seq, at: new Date(nowMs).toISOString(), tails: core.tails, openTurns };
-}
-
-/** The parts that the folder already has, and their bytes. A pack that is too short there is copied again. */
-async function findCopied({
-  files,
-  base,
-  packs: closed,
-  followed,
-}: BackupFolder): Promise<{ copied: Copied; reusedBytes: number }> {
-  const state = base?.state;
-  const packs = new Map<number, PackSpan>();
-  for (const { number, length } of state?.tails.packs ?? []) {
-    packs.set(number, { number, length, closed: false });
-  }
-  for (const pack of closed.values()) packs.set(pack.number, { ...pack, closed: true });
-  let reusedBytes = 0;
-  for (const { number, length } of packs.values()) {
-    if ((await packSize(files, number)) < length) packs.delete(number);
-    else reusedBytes += length;
-  }
+/** The bytes that the copy has already. */
+function reusedIn(packs: ReadonlyMap<number, PackSpan>, state: BackupState | undefined): number {
+  let bytes = 0;
+  for (const { length } of packs.values()) bytes += length;
   for (const [name, length] of state === undefined ? [] : fileLengths(state.tails)) {
-    if (packNumber(name) === undefined) reusedBytes += length;
+    if (packNumber(name) === undefined) bytes += length;
   }
-  return { copied: newCopied(state, packs, followed), reusedBytes };
+  return bytes;
 }
 
 function closedPacks(packs: Iterable<PackSpan>): CopiedPack[] {
@@ -195,13 +180,6 @@ function closedPacks(packs: Iterable<PackSpan>): CopiedPack[] {
     .filter(({ closed }) => closed)
     .map(({ number, length }) => ({ number, length }))
     .sort((a, b) => a.number - b.number);
-}
-
-function noteLog(logs: Set<string>, { kind, path }: JournalWrite): void {
-  const log = logOfExtents(path);
-  if (log === undefined) return;
-  if (kind === 'remove') logs.delete(log);
-  else logs.add(log);
 }
 
 function cannotCopy(error: QuipuError<'CORRUPT'>): QuipuError<'CORRUPT'> {

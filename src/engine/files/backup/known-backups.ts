@@ -6,7 +6,7 @@ import { decodeChecked, encodeChecked } from './backup-note.ts';
 // restore brings it back. So a store that was restored from an older backup does not know the states of a newer one,
 // whatever the two differ in. The file holds nothing else: if it is lost, the next backup goes to another folder.
 
-const KNOWN_FILE = 'journal/backups';
+export const KNOWN_FILE = 'journal/backups';
 const BYTES_MAX = 64 * 1024;
 /** The folders that a store remembers. */
 const FOLDERS_MAX = 256;
@@ -26,9 +26,8 @@ function areIds(value: unknown): boolean {
   return Array.isArray(value) && value.every((id) => typeof id === 'string');
 }
 
-/** The file is durable when this resolves. */
-export async function writeKnown(files: StoreFiles, known: KnownBackups): Promise<void> {
-  await files.replace(KNOWN_FILE, [encodeChecked({ folders: known })]);
+export function encodeKnown(known: KnownBackups): Uint8Array {
+  return encodeChecked({ folders: known });
 }
 
 /** With the states of one folder. Of many folders, those that were first are forgotten. */

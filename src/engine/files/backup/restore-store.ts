@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { QuipuError, invalid, isQuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
+import type { FormatFile } from '../../../format/format-file.ts';
 import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
 import type { Io } from '../../io.ts';
 import type { Progress } from '../../progress.ts';
@@ -9,24 +10,27 @@ import { layOut, writeFormat } from '../core/create-files.ts';
 import { copyTruths } from '../core/truths.ts';
 import { SyncFailure } from '../disk/file-handles.ts';
 import { corrupt, toQuipuError } from '../disk/io-error.ts';
-import { makeFolder } from '../disk/folders.ts';
+import { listFolder, makeFolder } from '../disk/folders.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import {
-  type Checkpoint,
-  FORMAT_FILE,
-  readCheckpoint,
-  readFormat,
-} from '../journal/checkpoint-file.ts';
+import { FORMAT_FILE, readFormat } from '../journal/checkpoint-file.ts';
 import { EXTENTS_FOLDER } from '../logs/line-log.ts';
 import { listLogs } from '../logs/logs.ts';
-import { OPEN_FOLDER } from '../open-turns/open-turns.ts';
+import { OPEN_FOLDER, openTurnNumber } from '../open-turns/open-turns.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import { packFile } from '../packs/pack-file.ts';
-import { type CopyRun, CopySink, newCopied } from '../truth/copy.ts';
-import { COLLECTED_FILE } from '../turns/turn-table.ts';
-import { assertApart, closeCleanly, isAsGoodAsEmpty, settle, withLock } from './backup-folder.ts';
-import { type BackupNote, NOTE_FILE, readNote, sameTails } from './backup-note.ts';
-import { readKnown, writeKnown } from './known-backups.ts';
+import type { CopyJob } from '../truth/copy.ts';
+import { COLLECTED_FILE, readSlot } from '../turns/turn-table.ts';
+import {
+  assertApart,
+  closeCleanly,
+  isAsGoodAsEmpty,
+  NOTHING,
+  settle,
+  withLock,
+} from './backup-folder.ts';
+import { type BackupState, NOTE_FILE, readNote } from './backup-note.ts';
+import { CopySink } from './copy-sink.ts';
+import { encodeKnown, KNOWN_FILE, readKnown } from './known-backups.ts';
 
 // A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
 // refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.
@@ -47,10 +51,11 @@ export async function restoreStore(
   try {
     assertApart('store', source.root, target.root);
     await assertBackup(source);
-    source.format = await readFormat(source);
+    const format = await readFormat(source);
+    source.format = format;
     await assertEmpty(target);
     // Nobody may change the backup meanwhile.
-    return await withLock(source, () => restore(source, target, progress));
+    return await withLock(source, () => restore(source, target, format, progress));
   } catch (error) {
     const failure = toQuipuError(error instanceof SyncFailure ? error.cause : error, target.root);
     if (!isQuipuError(failure, 'CORRUPT')) throw failure;
@@ -63,75 +68,63 @@ export async function restoreStore(
 async function restore(
   source: StoreFiles,
   target: StoreFiles,
+  format: FormatFile,
   progress: Progress | undefined,
 ): Promise<BackupReport> {
+  const { seq, body } = await settle(source);
   const note = await readNote(source);
   if (note === undefined) throw corrupt(NOTE_FILE, 0, 'the file is damaged');
-  const checkpoint = await settle(source, note, await readCheckpoint(source));
-  await assertComplete(source, note, checkpoint);
-  const format = await readFormat(source);
+  if (note.whole?.seq === seq) await assertComplete(source, note.whole);
   await makeFolder(target.io, target.root);
   return withLock(target, async () => {
     await target.replace(UNFINISHED_FILE, [encodeUtf8(MARKER_TEXT)]);
     await layOut(target, format, 'safe');
     const into = new CopySink(target);
-    await copyTruths(await runOf(source, into, progress), 'noted', checkpoint.body.tails);
-    await into.sync();
-    await writeKnown(target, await readKnown(source));
-    const { tails, ages } = checkpoint.body;
-    await closeCleanly(target, 2, checkpoint.seq, { tails, ages, scrub: false });
+    const job: CopyJob = {
+      from: source,
+      into,
+      progress,
+      tails: body.tails,
+      openTurns: await findOpenTurns(source),
+      earlier: NOTHING,
+      packs: new Map(),
+      logs: new Set(),
+      between: (work) => work(),
+      hasLog: async () => true,
+    };
+    await copyTruths(job, 'noted');
+    await copyTruths(job, 'after');
+    await into.note(KNOWN_FILE, encodeKnown(await readKnown(source)));
+    await closeCleanly(target, 2, seq, { ...body, scrub: false });
     await writeFormat(target, format);
     await target.io.remove(target.pathOf(UNFINISHED_FILE));
     return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes: 0 };
   });
 }
 
-async function runOf(
-  from: StoreFiles,
-  into: CopySink,
-  progress: Progress | undefined,
-): Promise<CopyRun> {
-  const names = await from.io.list(from.pathOf(OPEN_FOLDER));
-  return {
-    from,
-    into,
-    progress,
-    copied: newCopied(),
-    trusted: false,
-    openTurns: new Set(names.map(Number)),
-    between: (work) => work(),
-    hasLog: async () => true,
-    onClosed: async () => undefined,
-  };
+/** A record outweighs a file. */
+async function findOpenTurns(files: StoreFiles): Promise<Set<number>> {
+  const open = new Set<number>();
+  for (const name of await listFolder(files, OPEN_FOLDER)) {
+    const turn = openTurnNumber(`${OPEN_FOLDER}/${name}`);
+    if (turn !== undefined && (await readSlot(files, turn)) === 'empty') open.add(turn);
+  }
+  return open;
 }
 
-/** Counts files that nothing else names, unless the backup was written to since. */
-async function assertComplete(
-  files: StoreFiles,
-  note: BackupNote,
-  { seq, body }: Checkpoint,
-): Promise<void> {
-  const made = [note.next, note.whole].find(
-    (state) => state?.seq === seq && sameTails(state.tails, body.tails),
-  );
-  if (made === undefined) return;
-  for (const { number, length } of made.packs) {
-    const size = await files.size(packFile(number));
-    if (size < length)
-      throw corrupt(packFile(number), size, `the pack should have ${length} bytes`);
+/** Looks at the files that nothing but the note of the backup names. */
+async function assertComplete(files: StoreFiles, state: BackupState): Promise<void> {
+  const lengths = new Map(state.packs.map(({ number, length }) => [packFile(number), length]));
+  lengths.set(ERASED_FILE, state.erased * ERASED_RECORD_BYTES);
+  lengths.set(COLLECTED_FILE, state.collectedBytes);
+  for (const [name, length] of lengths) {
+    const size = await files.size(name);
+    if (size < length) throw corrupt(name, size, `the file should have ${length} bytes`);
   }
   let logs = 0;
   for await (const _ of listLogs(files)) logs += 1;
-  if (logs !== made.logs) {
-    throw corrupt(EXTENTS_FOLDER, 0, `there should be ${made.logs} logs, and ${logs} are here`);
-  }
-  await assertSize(files, ERASED_FILE, made.erased * ERASED_RECORD_BYTES);
-  await assertSize(files, COLLECTED_FILE, made.collectedBytes);
-}
-
-async function assertSize(files: StoreFiles, name: string, bytes: number): Promise<void> {
-  const size = await files.size(name);
-  if (size !== bytes) throw corrupt(name, size, `the file should have ${bytes} bytes`);
+  if (logs === state.logs) return;
+  throw corrupt(EXTENTS_FOLDER, 0, `there should be ${state.logs} logs, and ${logs} are here`);
 }
 
 async function assertBackup(files: StoreFiles): Promise<void> {

@@ -9,7 +9,7 @@ import { JOURNAL } from '../journal/journal-files.ts';
 import { JOURNAL_FOLDER } from '../journal/journal.ts';
 import type { Tails } from '../truth/state.ts';
 
-const EMPTY: Tails = {
+export const EMPTY: Tails = {
   nextTurn: 1,
   nextContext: 1,
   nextPatch: 1,

@@ -13,7 +13,7 @@ import { LOGS } from '../logs/logs.ts';
 import { OPEN_TURNS } from '../open-turns/open-turns.ts';
 import { PACKS } from '../packs/packs.ts';
 import { PATCHES } from '../patches/patches.ts';
-import type { CopyPhase, CopyRun } from '../truth/copy.ts';
+import type { Copy, CopyJob } from '../truth/copy.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
 import { DamageReport, type Tails } from '../truth/state.ts';
 import { can, type Learning, type OwnFile, type Truth } from '../truth/truth.ts';
@@ -75,10 +75,15 @@ export async function rebuildIndex(
   return rebuild.damage;
 }
 
-/** Copies a part of every truth, up to `tails`. */
-export async function copyTruths(run: CopyRun, phase: CopyPhase, tails: Tails): Promise<void> {
-  for (const { copy } of TRUTHS) if (can(copy)) await copy[phase]?.({ ...run, tails });
-  run.copied.tails = tails;
+/** Copies the truths whose time it is. */
+export async function copyTruths(job: CopyJob, when: Copy['when']): Promise<void> {
+  for (const { copy } of TRUTHS) if (can(copy) && copy.when === when) await copy.run(job);
+}
+
+/** Whether frames are noted for a file during a copy. The rest of the store only grows meanwhile. */
+export function isNoted(path: string): boolean {
+  const copy = truthOf(path)?.copy;
+  return copy === undefined || (can(copy) && copy.when === 'noted');
 }
 
 export function headerOf({ magic, recordBytes }: NonNullable<OwnFile['header']>): Uint8Array {

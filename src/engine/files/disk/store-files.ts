@@ -28,6 +28,9 @@ const WAITING_HEADS = 1024;
 /** A longer read asks for the size of the file first, which costs little beside the read. */
 const TRUSTED_BYTES = 1024 * 1024;
 
+/** A long file is synced in portions, so that commits to the same disk do not wait behind a large sync. */
+export const UNSYNCED_BYTES_MAX: number = 16 * 1024 * 1024;
+
 export class StoreFiles {
   readonly io: Io;
   readonly root: string;
@@ -282,9 +285,13 @@ export class StoreFiles {
     try {
       await this.#replace(name, async (file) => {
         let at = 0;
+        let synced = 0;
         for await (const piece of pieces) {
           await writeFully(file, piece, at);
           at += piece.length;
+          if (!sync || at - synced < UNSYNCED_BYTES_MAX) continue;
+          await syncFile(file);
+          synced = at;
         }
         if (sync) await syncFile(file);
       });

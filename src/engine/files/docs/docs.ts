@@ -1,17 +1,12 @@
 import { fieldsOf } from '../../meta-fields.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
-import { decodeDocRecord } from '../../../format/doc-record.ts';
-import {
-  FILE_MAGIC,
-  OPEN_FILE_HEADER_BYTES,
-  decodeFileHeader,
-} from '../../../format/file-header.ts';
+import { FILE_MAGIC } from '../../../format/file-header.ts';
 import { readContextMeta } from '../../context-meta.ts';
 import { corrupt } from '../disk/io-error.ts';
+import type { DocPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
-import { extentsFile } from '../logs/line-log.ts';
 import { checkLengths } from '../truth/check.ts';
-import type { CopyJob, PublishedPlace } from '../truth/copy.ts';
+import type { CopyJob } from '../truth/copy.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
 import type { Mend, Truth } from '../truth/truth.ts';
 import { checkDocs, publishedContent } from './check-docs.ts';
@@ -21,7 +16,7 @@ import {
   docsIn,
   type GoodDoc,
   noteMoves,
-  readWhole,
+  readDoc,
   walkDocs,
 } from './doc-log.ts';
 
@@ -31,8 +26,6 @@ import {
 // - A difference builds on an earlier record of the same name, so the way back to a whole content has an end.
 // - The plain file of a published document is for others to read. The record is the truth.
 // - `contexts/<number>` belongs to the engine. It is removed with its context, so heads are checked against it.
-
-const PIECE_BYTES = 1024 * 1024;
 
 export const DOCS: Truth = {
   name: 'docs',
@@ -55,7 +48,7 @@ export const DOCS: Truth = {
     await checkDocs(check);
   },
   mend: { after: 'index', run: publishAgain },
-  copy: { ahead: copyRecords, noted: copyDocs },
+  copy: { when: 'after', run: copyDocs },
 };
 
 function indexDoc(index: Index, { record, offset, length }: GoodDoc): void {
@@ -98,62 +91,34 @@ async function publishAgain({ writer, found }: Mend): Promise<void> {
 }
 
 async function copyDocs(job: CopyJob): Promise<void> {
-  await copyRecords(job);
-  for (const [name, place] of job.copied.published) await copyPublished(job, name, place);
+  const { from, into, logs, earlier } = job;
+  const changed = new Map<string, DocPlace>();
+  await into.stream(DOCS_FILE, earlier.tails.docsBytes, newRecords(job, changed));
+  for (const [name, place] of changed) {
+    // The name may have been given to a log.
+    if (logs.has(name)) continue;
+    const { content } = await readDoc(from, name, place);
+    if (content === undefined) await into.remove(name);
+    else await into.replace(name, encodeUtf8(content));
+  }
 }
 
-/** Copies the records that the copy lacks, and notes the published files that they change. */
-async function copyRecords({ from, into, copied, tails, progress }: CopyJob): Promise<void> {
-  const end = tails.docsBytes;
-  let start = copied.tails?.docsBytes ?? 0;
-  if (start === 0) {
-    const header = await from.read(DOCS_FILE, 0, OPEN_FILE_HEADER_BYTES);
-    if (decodeFileHeader(header) === undefined) {
-      throw corrupt(DOCS_FILE, 0, 'the header of the file is damaged');
-    }
-    await into.put(DOCS_FILE, 0, header);
-    start = OPEN_FILE_HEADER_BYTES;
-  }
-  let gathered: Uint8Array[] = [];
-  const flush = async (upTo: number): Promise<void> => {
-    const bytes = Buffer.concat(gathered);
-    gathered = [];
-    if (bytes.length > 0) await into.put(DOCS_FILE, upTo - bytes.length, bytes);
-    progress?.(upTo, end, DOCS_FILE);
-  };
-  let flushed = start;
+/** The records that the copy lacks. Notes the documents whose plain files they change. */
+async function* newRecords(
+  { from, earlier, tails, progress }: CopyJob,
+  changed: Map<string, DocPlace>,
+): AsyncGenerator<Uint8Array> {
+  const [start, end] = [earlier.tails.docsBytes, tails.docsBytes];
   for await (const item of walkDocs(from, end, start)) {
-    if (item.kind === 'bad') throw damagedAt(item.offset);
-    const { record, offset, length, bytes } = item;
+    const { offset, length } = item;
+    if (item.kind === 'bad') {
+      throw corrupt(DOCS_FILE, offset, 'the document record here is damaged');
+    }
+    const { name, version, content, published } = item.record;
+    const removed = content === undefined;
     // This is the same rule as when a document is written.
-    if (record.content === undefined) copied.published.set(record.name, undefined);
-    else if (record.published) copied.published.set(record.name, { offset, length });
-    gathered.push(bytes);
-    if (offset + length - flushed < PIECE_BYTES) continue;
-    flushed = offset + length;
-    await flush(flushed);
+    if (removed || published) changed.set(name, { offset, length, version, removed });
+    yield item.bytes;
+    progress?.(offset + length - start, end - start, DOCS_FILE);
   }
-  await flush(end);
-}
-
-/** Brings the plain file of that name to the last published state of the document. */
-async function copyPublished(
-  { from, into }: CopyJob,
-  name: string,
-  place: PublishedPlace,
-): Promise<void> {
-  // The name was given to a log since.
-  if ((await from.size(extentsFile(name))) > 0) return;
-  if (place === undefined) {
-    if ((await into.files.size(name)) > 0) await into.remove(name);
-    return;
-  }
-  const record = decodeDocRecord(await from.read(DOCS_FILE, place.offset, place.length));
-  const content = record && (await readWhole(from, record, place.offset)).content;
-  if (content === undefined) throw damagedAt(place.offset);
-  await into.replace(name, encodeUtf8(content));
-}
-
-function damagedAt(offset: number): Error {
-  return corrupt(DOCS_FILE, offset, 'the document record here is damaged');
 }

@@ -1,6 +1,8 @@
 import { isQuipuError } from '../../../base/errors.ts';
+import { toBuffer } from '../../../format/bytes.ts';
 import { LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
-import { corrupt } from '../disk/io-error.ts';
+import { corrupt, unlessCorrupt } from '../disk/io-error.ts';
+import type { LogState } from '../../plan/draft.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { walkFolder } from '../disk/folders.ts';
 import { breathe, type CopyJob } from '../truth/copy.ts';
@@ -25,8 +27,6 @@ import { mendLog } from './salvage-log.ts';
 // - Both files of a log grow in the same frame: one extent for the lines of one append.
 // - An extent proves its lines. A line that no extent proves is never returned.
 // - A name without extents is no log, even where a plain file has that name.
-
-const PIECE_BYTES = 1024 * 1024;
 
 export const LOGS: Truth = {
   name: 'logs',
@@ -53,7 +53,7 @@ export const LOGS: Truth = {
       for (const name of new Set(names)) await mendLog(writer, name, quarantine);
     },
   },
-  copy: { noted: copyLogs },
+  copy: { when: 'noted', run: copyLogs },
 };
 
 /** Indexes every log that has extents, each checked line by line against them. */
@@ -85,105 +85,81 @@ async function rebuildLogs({ files, index, damage }: Rebuild): Promise<void> {
 
 /** Copies all logs, and removes those that the store does not have. */
 async function copyLogs(job: CopyJob): Promise<void> {
-  const { from, into, progress } = job;
-  const { logs } = job.copied;
-  for await (const name of listLogs(from)) {
-    logs.add(name);
-    await copyLog(job, name);
-    if (logs.size % 64 === 0) await breathe();
-    progress?.(logs.size, logs.size, 'logs');
+  const { from, into, progress, between } = job;
+  const names = new Set<string>();
+  for (const files of [from, into.files]) {
+    for await (const name of listLogs(files)) names.add(name);
   }
-  for await (const name of listLogs(into.files)) {
-    if (!logs.has(name)) await job.between(() => settleLog(job, name, false));
+  let done = 0;
+  for (const name of names) {
+    const read = (): Promise<LogState | undefined> => readLogState(from, name);
+    // A log that grows, or is removed or begun anew, can look damaged. Between two groups nothing moves, and the
+    // log and its extents must agree: damage must not replace a good copy.
+    const state = (await unlessCorrupt(read)) ?? (await between(read));
+    try {
+      await copyLog(job, name, state);
+    } catch (error) {
+      if (!isQuipuError(error, 'CORRUPT')) throw error;
+      await between(async () => copyLog(job, name, await read()));
+    }
+    done += 1;
+    progress?.(done, names.size, 'logs');
+    if (done % 64 === 0) await breathe();
   }
 }
 
-async function copyLog(job: CopyJob, name: string): Promise<void> {
-  let isCopied = false;
-  try {
-    const end = await copyExtents(job, name, await knownExtents(job, name));
-    isCopied = true;
-    if (end === (await job.from.size(name))) return;
-  } catch (error) {
-    if (!isQuipuError(error, 'CORRUPT')) throw error;
-  }
-  await job.between(() => settleLog(job, name, isCopied));
-}
-
-/**
- * A log that looks damaged may have grown, or been removed or begun anew meanwhile. Between two groups nothing moves,
- * and here the log and its extents must agree: damage must not replace a good copy.
- */
-async function settleLog(job: CopyJob, name: string, isCopied: boolean): Promise<void> {
-  const { logs } = job.copied;
-  if ((await readLogState(job.from, name)) !== undefined) {
-    if (!isCopied) await copyExtents(job, name, 0);
-    logs.add(name);
-    return;
-  }
-  if (await job.hasLog(name)) throw extentsGone(name);
-  await removeLog(job, name);
+/** Copies what the copy lacks of a log. `state` is undefined for a log without extents. */
+async function copyLog(job: CopyJob, name: string, state: LogState | undefined): Promise<void> {
+  const { from, into, logs } = job;
   logs.delete(name);
-}
-
-/** Copies a log from extent `known` on, with checks. Returns the length that the extents describe. */
-async function copyExtents(job: CopyJob, name: string, known: number): Promise<number> {
-  const { from, into } = job;
-  const extents = await readExtents(from, name);
-  const count = extents.length / LOG_EXTENT_BYTES;
-  if (!Number.isInteger(count)) {
-    throw corrupt(extentsFile(name), extents.length, 'the last extent is cut short');
+  if (state === undefined && (await job.hasLog(name))) {
+    throw corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
   }
-  if (count === 0) throw extentsGone(name);
-  if (known === 0) await removeLog(job, name);
-  let before = known === 0 ? START : extentAt(extents, known - 1, name);
-  let gathered: Uint8Array[] = [];
-  let start = before.endOffset;
-  const flush = async (): Promise<void> => {
-    if (before.endOffset > start) await into.put(name, start, Buffer.concat(gathered));
-    gathered = [];
-    start = before.endOffset;
-  };
-  for (let index = known; index < count; index += 1) {
-    const extent = extentAt(extents, index, name);
-    gathered.push(await readExtentBytes(from, name, before, extent));
-    before = extent;
-    if (before.endOffset - start >= PIECE_BYTES) await flush();
+  const bytes = (state?.extents ?? 0) * LOG_EXTENT_BYTES;
+  const extents = await from.read(extentsFile(name), 0, bytes);
+  const known = await knownExtents(job, name, extents);
+  if (known === 0) {
+    await into.remove(name);
+    await into.remove(extentsFile(name));
   }
-  await flush();
+  if (state === undefined) return;
+  const start = extentAt(extents, known - 1, name).endOffset;
+  await into.stream(name, start, linesFrom(from, name, extents, known));
   const offset = known * LOG_EXTENT_BYTES;
-  if (known < count) await into.put(extentsFile(name), offset, extents.subarray(offset));
-  return before.endOffset;
+  if (offset < bytes) await into.put(extentsFile(name), offset, extents.subarray(offset));
+  logs.add(name);
 }
 
-function extentsGone(name: string): Error {
-  return corrupt(extentsFile(name), 0, `the extents of ${name} are gone`);
-}
-
-async function removeLog({ into }: CopyJob, name: string): Promise<void> {
-  await into.remove(name);
-  await into.remove(extentsFile(name));
+/** The bytes of each extent from number `known` on, checked. */
+async function* linesFrom(
+  files: StoreFiles,
+  name: string,
+  extents: Uint8Array,
+  known: number,
+): AsyncGenerator<Uint8Array> {
+  let before = extentAt(extents, known - 1, name);
+  for (let index = known; index * LOG_EXTENT_BYTES < extents.length; index += 1) {
+    const extent = extentAt(extents, index, name);
+    yield await readExtentBytes(files, name, before, extent);
+    before = extent;
+  }
 }
 
 /** The number of extents that the copy has of this very log. 0 when it has none, or another log. */
-async function knownExtents({ from, into, trusted }: CopyJob, name: string): Promise<number> {
-  const theirs = trusted ? await readExtents(into.files, name) : new Uint8Array();
-  const known = theirs.length / LOG_EXTENT_BYTES;
-  if (known === 0 || !Number.isInteger(known)) return 0;
-  const ours = await from.read(extentsFile(name), 0, theirs.length);
-  if (Buffer.compare(ours, theirs) !== 0) return 0;
+async function knownExtents({ into }: CopyJob, name: string, ours: Uint8Array): Promise<number> {
+  const length = await into.files.size(extentsFile(name));
+  const known = length / LOG_EXTENT_BYTES;
+  const theirs = await into.files.read(extentsFile(name), 0, length);
+  if (!Number.isInteger(known) || !toBuffer(ours).subarray(0, length).equals(theirs)) return 0;
   const { endOffset } = extentAt(theirs, known - 1, name);
   return (await into.files.size(name)) === endOffset ? known : 0;
 }
 
-async function readExtents(files: StoreFiles, name: string): Promise<Uint8Array> {
-  const path = extentsFile(name);
-  return files.read(path, 0, await files.size(path));
-}
-
 function extentAt(extents: Uint8Array, index: number, name: string): LogExtent {
   const offset = index * LOG_EXTENT_BYTES;
-  return toExtent(extents.subarray(offset, offset + LOG_EXTENT_BYTES), name, index);
+  return index < 0
+    ? START
+    : toExtent(extents.subarray(offset, offset + LOG_EXTENT_BYTES), name, index);
 }
 
 export async function* listLogs(files: StoreFiles): AsyncGenerator<string> {

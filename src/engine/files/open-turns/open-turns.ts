@@ -49,33 +49,24 @@ export const OPEN_TURNS: Truth = {
       }
     },
   },
-  copy: { noted: copyOpenTurns },
+  copy: { when: 'noted', run: copyOpenTurns },
 };
 
-async function copyOpenTurns(job: CopyJob): Promise<void> {
-  const { into, openTurns } = job;
-  const open = Array.from(openTurns.keys());
-  for (const turn of open) await copyOpenTurn(job, turn);
+async function copyOpenTurns({ from, into, openTurns, between }: CopyJob): Promise<void> {
+  for (const turn of Array.from(openTurns.keys())) {
+    const path = openTurnFile(turn);
+    const found = await between(async () => {
+      // The turn was sealed meanwhile, and its file is gone.
+      if (!openTurns.has(turn)) return undefined;
+      const { fileBytes } = await readAbandoned(from, turn);
+      return from.read(path, 0, fileBytes);
+    });
+    // The file is not written by a rename: every file in that folder counts as an open turn.
+    if (found !== undefined) await into.put(path, 0, found);
+  }
   for (const name of await listFolder(into.files, OPEN_FOLDER)) {
     if (!openTurns.has(Number(name))) await into.remove(`${OPEN_FOLDER}/${name}`);
   }
-}
-
-async function copyOpenTurn(job: CopyJob, turn: number): Promise<void> {
-  const { from, into, trusted, openTurns, between } = job;
-  const path = openTurnFile(turn);
-  const found = await between(async () => {
-    // The turn was sealed meanwhile, and its file is gone.
-    if (!openTurns.has(turn)) return undefined;
-    const { fileBytes } = await readAbandoned(from, turn);
-    return from.read(path, 0, fileBytes);
-  });
-  if (found === undefined) return;
-  // A turn only grows, and its id is never reused: the same length means the same text.
-  if (trusted && (await into.files.size(path)) === found.length) return;
-  // The file is not written by a rename: every file in that folder counts as an open turn.
-  await into.remove(path);
-  await into.put(path, 0, found);
 }
 
 /** Checks open turns and their files: each has the other, and the text is what was acknowledged. */
@@ -151,7 +142,7 @@ export function openTurnFile(turn: number): string {
 }
 
 /** The turn of an open-turn file; undefined for any other name. */
-function openTurnNumber(name: string): number | undefined {
+export function openTurnNumber(name: string): number | undefined {
   const match = /^turns\/open\/(\d+)$/.exec(name);
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }

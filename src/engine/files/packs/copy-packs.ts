@@ -1,4 +1,3 @@
-import type { ErasedRecord } from '../../../format/erased-record.ts';
 import { corrupt } from '../disk/io-error.ts';
 import { ERASED_FILE, readErased } from './erased-blobs.ts';
 import {
@@ -17,76 +16,47 @@ import {
   type CopiedPack,
   type Copy,
   type CopyJob,
-  copyFilled,
   copySmall,
   type PackSpan,
 } from '../truth/copy.ts';
 
 export const COPY_PACKS: Copy = {
-  async ahead(job) {
-    await copySpans(job);
-    await copyAliases(job);
-  },
-  async noted(job) {
-    await copySpans(job);
-    await copyAliases(job);
+  when: 'after',
+  async run(job) {
     await copyErased(job);
+    await ALIAS_RECORDS.copy(job);
+    for (const span of await listSpans(job)) await copyPack(job, span);
     await dropPacks(job);
   },
-  after: copySpans,
 };
 
-/** Copies the records that the copy lacks. */
-async function copySpans(job: CopyJob): Promise<void> {
-  const { packs } = job.copied;
-  for (const span of await listSpans(job)) {
-    const have = packs.get(span.number);
-    if (have?.closed === true) continue;
-    await copyPack(job, span, have?.length ?? 0);
-    packs.set(span.number, span);
-    if (span.closed) await job.onClosed({ number: span.number, length: span.length });
-  }
-}
-
-async function copyAliases(job: CopyJob): Promise<void> {
-  const { name, bytes } = ALIAS_RECORDS;
-  await copyFilled(job, { name, bytes, tail: 'nextAlias' });
-}
-
-/** Erases in the copy what was erased since it was made. */
+/** Erases in the packs of the copy what was erased since they were made. Packs never change while they are copied. */
 async function copyErased(job: CopyJob): Promise<void> {
-  const { from, into, copied, trusted } = job;
-  await copyPlaces(job, readErased(from, copied.erased));
+  const { from, into, earlier, packs } = job;
   // If the copy was opened, something may have been erased there that the store still has.
-  if (trusted) await copyPlaces(job, readErased(into.files, copied.erased));
+  for (const files of [from, into.files]) {
+    for await (const { pack, offset, length } of readErased(files, earlier.erased)) {
+      const end = packs.get(pack)?.length ?? 0;
+      if (offset + length > end || (await packSize(from, pack)) === 0) continue;
+      await into.put(packFile(pack), offset, await from.read(packFile(pack), offset, length));
+    }
+  }
   await copySmall(job, ERASED_FILE);
 }
 
-async function copyPlaces(
-  { from, into, copied }: CopyJob,
-  places: AsyncIterable<ErasedRecord>,
-): Promise<void> {
-  for await (const { pack, offset, length } of places) {
-    const end = copied.packs.get(pack)?.length ?? 0;
-    if (offset + length > end || (await packSize(from, pack)) === 0) continue;
-    await into.put(packFile(pack), offset, await from.read(packFile(pack), offset, length));
-  }
-}
-
 /** Removes packs that the store has dropped. */
-async function dropPacks({ from, into, copied }: CopyJob): Promise<void> {
+async function dropPacks({ from, into, packs }: CopyJob): Promise<void> {
   const living = new Set(await listPacks(from));
   for (const number of await listPacks(into.files)) {
-    if (living.has(number) && copied.packs.has(number)) continue;
-    await into.remove(packFile(number));
+    if (!living.has(number) || !packs.has(number)) await into.remove(packFile(number));
   }
-  for (const number of copied.packs.keys()) if (!living.has(number)) copied.packs.delete(number);
+  for (const number of packs.keys()) if (!living.has(number)) packs.delete(number);
 }
 
 /** Lists every pack that counts in the store. Does not look up the lengths of closed packs that the copy has. */
-async function listSpans({ from, tails, copied }: CopyJob): Promise<PackSpan[]> {
+async function listSpans({ from, tails, packs }: CopyJob): Promise<PackSpan[]> {
   const spans = await namedPacks(from, tails, async (number) => {
-    const have = copied.packs.get(number);
+    const have = packs.get(number);
     return have?.closed ? have.length : closedLength(from, number);
   });
   const missing = tails.packs.find(({ number }) => !spans.some((span) => span.number === number));
@@ -94,20 +64,30 @@ async function listSpans({ from, tails, copied }: CopyJob): Promise<PackSpan[]> 
   return spans;
 }
 
-/** Copies whole, intact records from `start` to the end of the span. */
-async function copyPack(
-  { from, into, progress }: CopyJob,
+/** Copies the records that the copy lacks. */
+async function copyPack(job: CopyJob, span: PackSpan): Promise<void> {
+  const { into, packs } = job;
+  const { number, length } = span;
+  const start = packs.get(number)?.length ?? 0;
+  const pieces = readSpan(job, span, start);
+  if (start === 0) await into.create(packFile(number), pieces);
+  else if (start < length) await into.stream(packFile(number), start, pieces);
+  packs.set(number, span);
+}
+
+/** Whole, intact records from `start` to the end of the span. */
+async function* readSpan(
+  { from, progress }: CopyJob,
   { number, length }: CopiedPack,
   start: number,
-): Promise<void> {
-  const name = packFile(number);
+): AsyncGenerator<Uint8Array> {
   let end = start;
   for await (const { offset, bytes } of readRecords(from, number, { from: start, to: length })) {
-    await into.put(name, offset, bytes);
+    yield bytes;
     end = offset + bytes.length;
-    progress?.(end - start, length - start, name);
+    progress?.(end - start, length - start, packFile(number));
   }
-  if (end < length) throw corrupt(name, end, 'the blob record here is damaged');
+  if (end < length) throw corrupt(packFile(number), end, 'the blob record here is damaged');
 }
 
 /**

@@ -14,7 +14,6 @@ import type { PatchEdge } from '../../upkeep.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Index } from '../index/store-index.ts';
 import { type Check, checkLengths } from '../truth/check.ts';
-import { type CopyJob, copyFilled } from '../truth/copy.ts';
 import { staleIndex } from '../truth/findings.ts';
 import { RecordFile } from '../truth/record-file.ts';
 import type { State } from '../truth/state.ts';
@@ -55,13 +54,8 @@ export const PATCHES: Truth = {
     await checkPatches(check);
   },
   mend: cannot('no other truth knows what a patch said'),
-  copy: { ahead: copyPatches, noted: copyPatches },
+  copy: { when: 'after', run: (job) => PATCH_RECORDS.copy(job) },
 };
-
-async function copyPatches(job: CopyJob): Promise<void> {
-  const { name } = PATCH_RECORDS;
-  await copyFilled(job, { name, bytes: PATCH_RECORD_BYTES, tail: 'nextPatch' });
-}
 
 function indexPatch(index: Index, { turn, seq }: PatchRecord): void {
   index.addPatch(Number(turn), seq);

@@ -3,6 +3,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from './check.ts';
+import { breathe, type CopyJob } from './copy.ts';
 import type { Found } from './findings.ts';
 import type { Rebuild } from './rebuild.ts';
 import type { Area, Tails } from './state.ts';
@@ -37,6 +38,13 @@ interface RecordKind<R> {
 interface Numbered<R> {
   readonly number: number;
   readonly record: R | undefined;
+}
+
+interface CopiedRange {
+  readonly first?: number;
+  readonly next?: number;
+  /** True for a slot that has no record at the moment that is copied. */
+  readonly isEmpty?: (number: number) => boolean;
 }
 
 export class RecordFile<R> {
@@ -150,6 +158,32 @@ export class RecordFile<R> {
         if (work !== undefined) await work;
       }
       await findings.breathe(piece.length, what);
+    }
+  }
+
+  /** Copies what the copy lacks, or the records from number `first` up to `next`. Each is checked, unless it is there. */
+  async copy(
+    { from, into, progress, earlier, tails }: CopyJob,
+    {
+      first = earlier.tails[this.#kind.tail],
+      next = tails[this.#kind.tail],
+      isEmpty = () => false,
+    }: CopiedRange = {},
+  ): Promise<void> {
+    for (let at = first; at < next; at += PIECE_RECORDS) {
+      const count = Math.min(PIECE_RECORDS, next - at);
+      const piece = Buffer.alloc(count * this.bytes);
+      piece.set(await this.readBytes(from, at, count));
+      const isKnown = await into.shows(this.name, at * this.bytes, piece);
+      for (let index = 0; index < count && !isKnown; index += 1) {
+        const record = piece.subarray(index * this.bytes, (index + 1) * this.bytes);
+        // The record may have come since.
+        if (isEmpty(at + index)) record.fill(0);
+        else if (this.decode(record, at + index) === undefined) throw this.damaged(at + index);
+      }
+      if (!isKnown) await into.put(this.name, at * this.bytes, piece);
+      progress?.(at + count - first, next - first, this.name);
+      await breathe();
     }
   }
 

@@ -1,5 +1,4 @@
 import { BitSet } from '../../../base/bit-set.ts';
-import { isSealed, isZero, toBuffer } from '../../../format/bytes.ts';
 import { decodeCollectedMap, isCollected } from '../../../format/collected-map.ts';
 import {
   jumpsToGrandJump,
@@ -10,7 +9,7 @@ import {
 import { corrupt } from '../disk/io-error.ts';
 import type { Index } from '../index/store-index.ts';
 import { type Check, checkLengths } from '../truth/check.ts';
-import { type CopyJob, copyRecords, copySmall } from '../truth/copy.ts';
+import { type CopyJob, copySmall } from '../truth/copy.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 import type { Rebuild } from '../truth/rebuild.ts';
 import { cannot, type Truth } from '../truth/truth.ts';
@@ -62,7 +61,7 @@ export const TURNS: Truth = {
     await checkTurns(check);
   },
   mend: cannot('no other truth knows what a turn said'),
-  copy: { ahead: copySealed, noted: copyTurns },
+  copy: { when: 'after', run: copyTurns },
 };
 
 async function rebuildTurns(rebuild: Rebuild): Promise<void> {
@@ -82,35 +81,19 @@ function indexTurn(index: Index, turn: TurnRecord): void {
 }
 
 async function copyTurns(job: CopyJob): Promise<void> {
-  await copySealed(job);
-  for (const hole of job.copied.holes) await copySlot(job, hole);
+  const isEmpty = (turn: number): boolean => job.openTurns.has(turn);
+  // Turns that were open then may have been sealed since. A copy that was opened has ended them by itself.
+  for (const turn of job.earlier.openTurns) {
+    await TURN_RECORDS.copy(job, { isEmpty, first: turn, next: turn + 1 });
+  }
+  await TURN_RECORDS.copy(job, { isEmpty });
+  await copyTypes(job);
   await readCollected(job.from);
   await copySmall(job, COLLECTED_FILE);
 }
 
-/** Copies the turns that the copy lacks, with their types. Notes the slots that are empty. */
-async function copySealed(job: CopyJob): Promise<void> {
-  const { copied } = job;
-  const file = { name: TURN_RECORDS.name, bytes: TURN_RECORD_BYTES, tail: 'nextTurn' } as const;
-  for (const hole of await copyRecords(job, file)) copied.holes.add(hole);
-  await copyTypes(job, copied.tails?.typesBytes ?? 0);
-}
-
-/** Copies the slot of a turn that was open: empty, or with the record that was written since. */
-async function copySlot({ from, into, openTurns }: CopyJob, turn: number): Promise<void> {
-  // This is asked first: a turn that is sealed in between has its record.
-  const isOpen = openTurns.has(turn);
-  const slot = Buffer.alloc(TURN_RECORD_BYTES);
-  slot.set(await TURN_RECORDS.readBytes(from, turn));
-  if (!isSealed(slot) && !(isOpen && isZero(slot, 0, slot.length))) {
-    throw TURN_RECORDS.damaged(turn, 'gone');
-  }
-  // A copy that was opened has ended the turn by itself.
-  const theirs = toBuffer(await TURN_RECORDS.readBytes(into.files, turn));
-  if (!slot.equals(theirs)) await into.put(TURN_RECORDS.name, turn * TURN_RECORD_BYTES, slot);
-}
-
-async function copyTypes({ from, into, tails }: CopyJob, start: number): Promise<void> {
+async function copyTypes({ from, into, earlier, tails }: CopyJob): Promise<void> {
+  const start = earlier.tails.typesBytes;
   const end = tails.typesBytes;
   if (start === end) return;
   const types = await from.read(TYPES_FILE, 0, end);
