@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts';
 import { newReport, type ImportReport } from './keep/import-report.ts';
 import { Importer } from './importer.ts';
 import { Ledger } from './keep/ledger.ts';
-import type { Source, SourceFile } from './source/source.ts';
+import type { Machine, Source, SourceFile } from './source/source.ts';
 
 export interface ImportOptions {
   /** A home of the program, or one file. */
@@ -69,4 +69,42 @@ const TURN_BYTES = 128;
 async function bytesOf(store: Store): Promise<number> {
   const { storedBytes, turns } = await store.maintain.stats();
   return storedBytes + turns * TURN_BYTES;
+}
+
+/** The history of one program on this machine. */
+export interface FoundHistory {
+  readonly source: Source;
+  readonly place: string;
+  readonly sessions: number;
+  readonly bytes: number;
+  /** Unix time in milliseconds of the newest file. */
+  readonly newestMs: number;
+}
+
+/** Looks for histories where the programs keep them. Only names and sizes are read. */
+export async function findHistories(
+  sources: readonly Source[],
+  machine: Machine,
+): Promise<FoundHistory[]> {
+  const found: FoundHistory[] = [];
+  for (const source of sources) {
+    for (const place of source.homes(machine)) {
+      const history = await lookAt(source, place);
+      if (history.sessions > 0) found.push(history);
+    }
+  }
+  return found;
+}
+
+export async function lookAt(source: Source, place: string): Promise<FoundHistory> {
+  const sessions = new Set<string>();
+  let bytes = 0;
+  let newestMs = 0;
+  for await (const { session, size, modifiedMs } of source.discover(place)) {
+    sessions.add(session);
+    bytes += size;
+    newestMs = Math.max(newestMs, modifiedMs);
+  }
+  await source.close?.();
+  return { source, place, sessions: sessions.size, bytes, newestMs };
 }

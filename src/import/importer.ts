@@ -3,15 +3,14 @@ import { readFile, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hashText, sha256Hex } from '../base/hash.ts';
 import type { Store } from '../store/store.ts';
-import type { Attached } from './fold/turn-payload.ts';
+import type { Attached } from './fold/externalise.ts';
 import { boundDetails, boundHead, toSessionName } from './fold/details.ts';
 import { Session, type NamedTurn } from './fold/session.ts';
 import { isOfFile, noteFailed, type ImportReport } from './keep/import-report.ts';
 import type { FileEntry } from './keep/entries.ts';
 import type { Ledger } from './keep/ledger.ts';
 import { SessionWriter } from './keep/session-writer.ts';
-import { fingerprint } from './read/fingerprint.ts';
-import { readRecords, type Read } from './read/read-records.ts';
+import { fingerprint, readRecords, type Read } from './read/read-records.ts';
 import type { RecordReader, SessionDetails, Source, SourceFile, Taken } from './source/source.ts';
 import { statFile } from './source/walk-folder.ts';
 

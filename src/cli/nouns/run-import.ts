@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { invalid, isQuipuError, notFound } from '../../base/errors.ts';
-import { findHistories, lookAt, type FoundHistory } from '../../import/find-histories.ts';
+import { findHistories, lookAt, type FoundHistory } from '../../import/import-history.ts';
 import { followHistory } from '../../import/follow-history.ts';
 import { importHistory } from '../../import/import-history.ts';
 import type { ImportReport } from '../../import/keep/import-report.ts';

@@ -1,6 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { at } from '../source/fields.ts';
+import type { TakenPart, TakenTurn } from '../source/source.ts';
 
 // Pictures and long outputs become blobs, so that each is stored once and a page of turns stays light. The value in
 // the record becomes `blob:sha256:<hash>`. The payload lists the places where this was done and what stood there, so
@@ -27,7 +28,7 @@ export interface BlobBytes {
   readonly bytes: Uint8Array;
 }
 
-export interface Externalised {
+interface Externalised {
   readonly raw: string;
   /** The places in the record, by JSON pointer, in the order in which they were replaced. */
   readonly places: readonly (readonly [string, BlobForm])[];
@@ -35,7 +36,7 @@ export interface Externalised {
 }
 
 /** A record and the rules for it. */
-export interface ExternaliseInput {
+interface ExternaliseInput {
   readonly raw: string;
   readonly value: unknown;
   /** True if long texts stay, because a person wrote them. */
@@ -45,7 +46,7 @@ export interface ExternaliseInput {
 }
 
 /** Changes `value` in place if it has anything to replace. */
-export function externalise({ raw, value, keepsText, heavy }: ExternaliseInput): Externalised {
+function externalise({ raw, value, keepsText, heavy }: ExternaliseInput): Externalised {
   const isLight = raw.length < BASE64_CHARS_MIN && !raw.includes('"data:');
   if (isLight && heavy.length === 0) return { raw, places: [], blobs: [] };
   const places: [string, BlobForm][] = [];
@@ -168,4 +169,54 @@ function parseJson(text: string): unknown {
     // Whoever can append can name any blob as JSON.
     return undefined;
   }
+}
+
+// The payload of an imported turn: docs/format/import.md. The records stand in it as they were found, byte for byte,
+// so that each can be printed again. Only where a value became a blob is the record written anew.
+
+/** A turn that is not stored yet. */
+export interface PlannedTurn {
+  readonly type: string;
+  readonly payload: Uint8Array;
+  readonly blobs: readonly BlobBytes[];
+}
+
+/** A text beside the session that a record has only the beginning of. */
+export interface Attached {
+  /** The place of the beginning; absent for a blob that the record refers to itself. */
+  readonly pointer?: string;
+  readonly blob: BlobBytes;
+}
+
+/** `parts` are the records that are new: those that an earlier import has not seen. */
+export function planTurn(
+  source: string,
+  turn: TakenTurn,
+  parts: readonly TakenPart[],
+  attached: readonly Attached[],
+): PlannedTurn {
+  const { head, heavy = [] } = turn;
+  const places: [string, BlobForm][] = [];
+  const blobs: BlobBytes[] = attached.map(({ blob }) => blob);
+  const keepsText = head.role === 'user';
+  const raws = parts.map(({ raw, value }, index) => {
+    const made = externalise({ raw, value, keepsText, heavy });
+    for (const [pointer, form] of made.places) places.push([`/records/${index}${pointer}`, form]);
+    blobs.push(...made.blobs);
+    return made.raw;
+  });
+  const texts = attached.filter(({ pointer }) => pointer !== undefined);
+  const before = {
+    ...head,
+    ...(places.length > 0 && { blobs: places }),
+    ...(texts.length > 0 && {
+      attached: texts.map(({ pointer = '', blob }) => [
+        `/records/0${pointer}`,
+        `blob:sha256:${blob.sha256}`,
+      ]),
+    }),
+  };
+  const fields = JSON.stringify(before).slice(1, -1);
+  const text = `{${fields}${fields === '' ? '' : ','}"records":[${raws.join(',')}]}`;
+  return { type: `import.${source}.${turn.what}`, payload: Buffer.from(text), blobs };
 }

@@ -9,7 +9,7 @@ import type {
   TurnHead,
 } from '../source/source.ts';
 import { betterTitle } from './details.ts';
-import { planTurn, type Attached, type PlannedTurn } from './turn-payload.ts';
+import { planTurn, type Attached, type PlannedTurn } from './externalise.ts';
 
 // One session while it is imported: a fold over its records, in the order of the file. Each record changes the state
 // by the same rule, whether it comes in the first run or in the hundredth, so an import that was cut off and one in

@@ -4,9 +4,8 @@ import { hashBytes, hashText } from '../../base/hash.ts';
 import type { NewTurn } from '../../context/contexts.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
-import type { BlobBytes } from '../fold/externalise.ts';
+import type { BlobBytes, PlannedTurn } from '../fold/externalise.ts';
 import type { Session, Slot, Work } from '../fold/session.ts';
-import type { PlannedTurn } from '../fold/turn-payload.ts';
 
 // Carries out the work of a session. The work is the same each time it is planned, so work that an interrupted import
 // has done already is found in the store and not done again: a context by its key, a turn by its payload.

@@ -1,7 +1,7 @@
-import type { ContextId } from '../../base/brand.ts';
+import { NO_TURN, toTurnId, type ContextId } from '../../base/brand.ts';
 import type { Store } from '../../store/store.ts';
-import { readAsides, type Asides } from '../keep/read-asides.ts';
-import { textAt } from '../source/fields.ts';
+import { Ledger } from '../keep/ledger.ts';
+import { countAt, listAt, textAt } from '../source/fields.ts';
 import type { Source } from '../source/source.ts';
 import { readHistory, type History } from './read-history.ts';
 import { toHtml, toMarkdown } from './to-page.ts';
@@ -75,4 +75,29 @@ async function asidesOf(
   const other = textAt((await store.contexts.get(id))?.meta, 'session');
   if (source === undefined || other === undefined) return new Map();
   return other === session ? own : readAsides(store, source, other);
+}
+
+/** Records of a session that are no turns, by the turn that they came after; `0` for those before all turns. */
+type Asides = ReadonlyMap<string, readonly string[]>;
+
+async function readAsides(store: Store, source: Source, session: string): Promise<Asides> {
+  const ledger = await Ledger.open(store, source, true);
+  const groups: (readonly unknown[])[] = [];
+  for (let id = ledger.sessions.get(session)?.entry ?? NO_TURN; id !== NO_TURN;) {
+    const entry = await store.contexts.turn(id);
+    let before = entry?.parent ?? NO_TURN;
+    for (let left = countAt(entry?.payload, 'asides'); left > 0; left -= 1) {
+      const turn = await store.contexts.turn(before);
+      groups.push(listAt(turn?.payload, 'records'));
+      before = turn?.parent ?? NO_TURN;
+    }
+    id = toTurnId(textAt(entry?.payload, 'before') ?? '0', true);
+  }
+  const asides = new Map<string, string[]>();
+  for (const row of groups.toReversed().flat()) {
+    const [turn, what, raw] = Array.isArray(row) ? row.map(String) : [];
+    if (what !== 'record' || turn === undefined || raw === undefined) continue;
+    asides.set(turn, [...(asides.get(turn) ?? []), raw]);
+  }
+  return asides;
 }

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { open, type FileHandle } from 'node:fs/promises';
+import { hashBytes } from '../../base/hash.ts';
 import { LineSplitter, parseJsonLine, type Line } from '../../base/json-lines.ts';
-import { parseRecord } from '../source/parse-record.ts';
+import { parseRecord } from '../source/walk-folder.ts';
 import type { SourceFile, SourceRecord } from '../source/source.ts';
 import { ListSplitter } from './list-splitter.ts';
 import { unpack } from './unpack.ts';
@@ -108,4 +109,21 @@ function parse(line: Line, isRecord: (value: object) => boolean, notes: ReadNote
     reads.splice(Math.max(0, reads.length - 1), 0, bad);
   }
   return reads;
+}
+
+const ENDS_BYTES = 1024;
+
+/** Of the beginning of a file and of what stands before `offset`. Empty if the file cannot be read. */
+export async function fingerprint(path: string, offset: number): Promise<string> {
+  const handle = await open(path, 'r').catch(() => undefined);
+  if (handle === undefined) return '';
+  try {
+    const length = Math.min(ENDS_BYTES, offset);
+    const ends = Buffer.alloc(2 * length);
+    const first = await handle.read(ends, 0, length, 0);
+    const last = await handle.read(ends, length, length, offset - length);
+    return first.bytesRead + last.bytesRead < 2 * length ? '' : hashBytes(ends).slice(0, 32);
+  } finally {
+    await handle.close();
+  }
 }

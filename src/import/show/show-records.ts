@@ -1,29 +1,118 @@
+import { isFields } from '../../base/fields.ts';
 import { toCall, toImage, toImageOfUrl, toResult, toText } from '../source/block.ts';
 import type { Block, ImageBlock } from '../source/block.ts';
-import { at, listAt, textAt, textOf } from '../source/fields.ts';
-import { showBlocks } from './claude-blocks.ts';
-import { showRecord as showCodex } from './codex-items.ts';
+import { at, inTable, listAt, textAt, textOf } from '../source/fields.ts';
 
 // What the records of each source say. It is pure and needs no Node, because web pages show imported histories, too.
 
 type Agent = 'claude-code' | 'codex' | 'pi' | 'omp' | 'opencode' | 'gemini' | 'copilot';
 type Format = 'chatgpt' | 'claude-ai' | 'jsonl' | 'quipu';
 
-/** By the name of the source. */
-export const SHOWS: Readonly<Record<Agent | Format, (record: unknown) => readonly Block[]>> = {
-  'claude-code': (record) =>
-    showBlocks(at(record, 'message', 'content') ?? at(record, 'attachment', 'prompt')),
-  codex: showCodex,
-  pi: showPi,
-  omp: showPi,
-  opencode: (record) => listAt(record, 'parts').flatMap(showOpencodePart),
-  gemini: showGemini,
-  copilot: showCopilot,
-  chatgpt: (node) => showChatGpt(at(node, 'message')),
-  'claude-ai': showClaudeAi,
-  jsonl: (record) => showBlocks(at(record, 'content') ?? at(record, 'text') ?? ''),
-  quipu: (record) => showPayload(at(record, 'payload')),
-};
+type Show = (block: unknown) => readonly Block[];
+
+/** Shows a block by its `type`. */
+function byType(table: Readonly<Record<string, Show>>, others: Show): Show {
+  return (block) => (inTable(table, textAt(block, 'type')) ?? others)(block);
+}
+
+// What stands in a block, by the names of its fields.
+
+const text =
+  (field: string): Show =>
+  (block) => [{ is: 'text', text: textAt(block, field) ?? '' }];
+
+const thinking =
+  (field: string): Show =>
+  (block) => [{ is: 'thinking', text: textAt(block, field) ?? '' }];
+
+const call =
+  (id: string, name: string, input: string): Show =>
+  (block) => [toCall(textAt(block, id), textAt(block, name), at(block, input))];
+
+const showClaudeBlock: Show = byType(
+  {
+    text: text('text'),
+    thinking: thinking('thinking'),
+    tool_use: call('id', 'name', 'input'),
+    server_tool_use: call('id', 'name', 'input'),
+    tool_result: (block) => {
+      const failed = at(block, 'is_error') === true;
+      const images = listAt(block, 'content').flatMap(claudeImage);
+      const said = textOf(at(block, 'content'));
+      return [toResult(textAt(block, 'tool_use_id'), said, { failed, images })];
+    },
+  },
+  claudeImage,
+);
+
+function claudeImage(block: unknown): ImageBlock[] {
+  if (textAt(block, 'type') !== 'image') return [];
+  return toImage(textAt(block, 'source', 'data'), textAt(block, 'source', 'media_type'));
+}
+
+/** The content of a message of Anthropic's interface: text, or a list of blocks. */
+function showBlocks(content: unknown): readonly Block[] {
+  if (typeof content === 'string') return toText(content);
+  return Array.isArray(content) ? content.flatMap(showClaudeBlock) : [];
+}
+
+/** From September 2025 on, a record of Codex is `{timestamp, type, payload}`. */
+export function isEnvelope(value: unknown): boolean {
+  return isFields(value) && isFields(value['payload']) && typeof value['type'] === 'string';
+}
+
+/** The content of an item of OpenAI's interface for responses. */
+const showCodexItem: Show = byType(
+  {
+    message: showCodexParts,
+    agent_message: showCodexParts,
+    user_message: (item) => toText(textAt(item, 'message')),
+    reasoning: (item) =>
+      [...listAt(item, 'summary'), ...listAt(item, 'content')].flatMap((part) =>
+        textAt(part, 'text') === undefined ? [] : thinking('text')(part),
+      ),
+    agent_reasoning: thinking('text'),
+    item_completed: (item) =>
+      toText(textOf(at(item, 'item', 'content')) || textAt(item, 'item', 'text')),
+  },
+  showCodexCall,
+);
+
+function showCodexParts(item: unknown): readonly Block[] {
+  return listAt(item, 'content').flatMap((part) =>
+    textAt(part, 'text') === undefined ? codexImage(part) : text('text')(part),
+  );
+}
+
+function showCodexCall(item: unknown): readonly Block[] {
+  const type = textAt(item, 'type') ?? '';
+  const id = textAt(item, 'call_id') ?? textAt(item, 'id') ?? '';
+  if (type.endsWith('_output')) {
+    const output = at(item, 'output');
+    const shown =
+      typeof output === 'string' ? output : textOf(output ?? at(item, 'output', 'content'));
+    const images = Array.isArray(output) ? output.flatMap(codexImage) : [];
+    return [toResult(id, shown, { images })];
+  }
+  if (!type.endsWith('_call')) return [];
+  const name = textAt(item, 'name') ?? type.replace(/_call$/, '');
+  const input =
+    parseArguments(textAt(item, 'arguments')) ?? at(item, 'input') ?? at(item, 'action');
+  return [toCall(id, name, input)];
+}
+
+function parseArguments(given: string | undefined): unknown {
+  try {
+    return given === undefined ? undefined : (JSON.parse(given) as unknown);
+  } catch {
+    // The model may write what is no JSON.
+    return given;
+  }
+}
+
+function codexImage(part: unknown): ImageBlock[] {
+  return toImageOfUrl(textAt(part, 'image_url'));
+}
 
 function showPi(entry: unknown): readonly Block[] {
   const message = at(entry, 'message') ?? entry;
@@ -31,8 +120,8 @@ function showPi(entry: unknown): readonly Block[] {
   if (role === 'toolResult') {
     const failed = at(message, 'isError') === true;
     const images = listAt(message, 'content').flatMap(piImage);
-    const text = textOf(at(message, 'content'));
-    return [toResult(textAt(message, 'toolCallId'), text, { failed, images })];
+    const said = textOf(at(message, 'content'));
+    return [toResult(textAt(message, 'toolCallId'), said, { failed, images })];
   }
   if (role === 'bashExecution' || role === 'pythonExecution') {
     const input = { command: textAt(message, 'command') ?? textAt(message, 'code') ?? '' };
@@ -40,23 +129,18 @@ function showPi(entry: unknown): readonly Block[] {
   }
   const content = at(message, 'content');
   if (typeof content === 'string') return [{ is: 'text', text: content }];
-  const summary = textAt(entry, 'summary');
-  if (summary !== undefined) return [{ is: 'text', text: summary }];
+  if (textAt(entry, 'summary') !== undefined) return text('summary')(entry);
   return Array.isArray(content) ? content.flatMap(showPiBlock) : [];
 }
 
-function showPiBlock(block: unknown): Block[] {
-  switch (textAt(block, 'type') ?? '') {
-    case 'text':
-      return [{ is: 'text', text: textAt(block, 'text') ?? '' }];
-    case 'thinking':
-      return [{ is: 'thinking', text: textAt(block, 'thinking') ?? '' }];
-    case 'toolCall':
-      return [toCall(textAt(block, 'id'), textAt(block, 'name'), at(block, 'arguments'))];
-    default:
-      return piImage(block);
-  }
-}
+const showPiBlock: Show = byType(
+  {
+    text: text('text'),
+    thinking: thinking('thinking'),
+    toolCall: call('id', 'name', 'arguments'),
+  },
+  piImage,
+);
 
 function piImage(block: unknown): ImageBlock[] {
   if (textAt(block, 'type') !== 'image') return [];
@@ -70,9 +154,9 @@ function showGemini(message: unknown): readonly Block[] {
 function showGeminiParts(content: unknown): readonly Block[] {
   if (typeof content === 'string') return toText(content);
   return (Array.isArray(content) ? content : [content]).flatMap((part): Block[] => {
-    const text = textAt(part, 'text');
-    if (text !== undefined)
-      return [{ is: at(part, 'thought') === true ? 'thinking' : 'text', text }];
+    const said = textAt(part, 'text');
+    if (said !== undefined)
+      return [{ is: at(part, 'thought') === true ? 'thinking' : 'text', text: said }];
     const response = at(part, 'functionResponse');
     if (response !== undefined) return [showGeminiResponse(response)];
     return toImage(textAt(part, 'inlineData', 'data'), textAt(part, 'inlineData', 'mimeType'));
@@ -81,9 +165,9 @@ function showGeminiParts(content: unknown): readonly Block[] {
 
 function showGeminiResponse(response: unknown): Block {
   const output = at(response, 'response', 'output') ?? at(response, 'response') ?? '';
-  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  const said = typeof output === 'string' ? output : JSON.stringify(output);
   const failed = at(response, 'response', 'error') !== undefined;
-  return toResult(textAt(response, 'id'), text, { failed });
+  return toResult(textAt(response, 'id'), said, { failed });
 }
 
 function showGeminiCalls(message: unknown): readonly Block[] {
@@ -91,10 +175,7 @@ function showGeminiCalls(message: unknown): readonly Block[] {
     is: 'thinking',
     text: `${textAt(thought, 'subject') ?? ''} ${textAt(thought, 'description') ?? ''}`.trim(),
   }));
-  const calls = listAt(message, 'toolCalls').map((call) =>
-    toCall(textAt(call, 'id'), textAt(call, 'name'), at(call, 'args')),
-  );
-  return [...thoughts, ...calls];
+  return [...thoughts, ...listAt(message, 'toolCalls').flatMap(call('id', 'name', 'args'))];
 }
 
 function showCopilot(event: unknown): readonly Block[] {
@@ -104,38 +185,31 @@ function showCopilot(event: unknown): readonly Block[] {
     const shown = textAt(data, 'result', 'content') ?? textAt(data, 'error', 'message');
     return [toResult(textAt(data, 'toolCallId'), shown, { failed })];
   }
-  const reasoning = textAt(data, 'reasoningText');
-  const calls = listAt(data, 'toolRequests').map((call) =>
-    toCall(textAt(call, 'toolCallId'), textAt(call, 'name'), at(call, 'arguments')),
-  );
   return [
-    ...(reasoning === undefined ? [] : [{ is: 'thinking' as const, text: reasoning }]),
+    ...(textAt(data, 'reasoningText') === undefined ? [] : thinking('reasoningText')(data)),
     ...toText(textAt(data, 'content') ?? textAt(data, 'summaryContent')),
-    ...calls,
+    ...listAt(data, 'toolRequests').flatMap(call('toolCallId', 'name', 'arguments')),
   ];
 }
 
-function showOpencodePart(part: unknown): Block[] {
-  switch (textAt(part, 'type') ?? '') {
-    case 'text':
-      return [{ is: 'text', text: textAt(part, 'text') ?? '' }];
-    case 'reasoning':
-      return [{ is: 'thinking', text: textAt(part, 'text') ?? '' }];
-    case 'tool': {
+const showOpencodePart: Show = byType(
+  {
+    text: text('text'),
+    reasoning: thinking('text'),
+    tool: (part) => {
       const id = textAt(part, 'callID');
       const state = at(part, 'state');
       const failed = textAt(state, 'status') === 'error';
-      const text = textAt(state, 'output') ?? textAt(state, 'error');
+      const said = textAt(state, 'output') ?? textAt(state, 'error');
       const images = listAt(state, 'attachments').flatMap(opencodeImage);
       return [
         toCall(id, textAt(part, 'tool'), at(state, 'input')),
-        toResult(id, text, { failed, images }),
+        toResult(id, said, { failed, images }),
       ];
-    }
-    default:
-      return opencodeImage(part);
-  }
-}
+    },
+  },
+  opencodeImage,
+);
 
 function opencodeImage(part: unknown): ImageBlock[] {
   return toImageOfUrl(textAt(part, 'url'));
@@ -148,16 +222,15 @@ function showChatGpt(message: unknown): readonly Block[] {
   if (type === 'code') return [toCall(id, 'code', textAt(content, 'text') ?? '')];
   if (type === 'execution_output') return [toResult(id, textAt(content, 'text'))];
   if (type === 'thoughts') {
-    const text = listAt(content, 'thoughts').map((thought) => textAt(thought, 'content') ?? '');
-    return [{ is: 'thinking', text: text.join('\n') }];
+    const said = listAt(content, 'thoughts').map((thought) => textAt(thought, 'content') ?? '');
+    return [{ is: 'thinking', text: said.join('\n') }];
   }
   return toText(textOf(listAt(content, 'parts')) || textAt(content, 'text'));
 }
 
 function showClaudeAi(message: unknown): readonly Block[] {
   const content = showBlocks(at(message, 'content'));
-  const text = textAt(message, 'text') ?? '';
-  const said = content.length > 0 ? content : showBlocks(text);
+  const said = content.length > 0 ? content : showBlocks(textAt(message, 'text') ?? '');
   const attached = listAt(message, 'attachments').flatMap((file): Block[] => {
     const extracted = textAt(file, 'extracted_content');
     return extracted === undefined ? [] : [{ is: 'text', text: extracted }];
@@ -170,3 +243,19 @@ function showPayload(payload: unknown): readonly Block[] {
   const content = at(payload, 'content') ?? at(payload, 'text');
   return content === undefined ? showBlocks(JSON.stringify(payload) ?? '') : showBlocks(content);
 }
+
+/** By the name of the source. */
+export const SHOWS: Readonly<Record<Agent | Format, Show>> = {
+  'claude-code': (record) =>
+    showBlocks(at(record, 'message', 'content') ?? at(record, 'attachment', 'prompt')),
+  codex: (record) => showCodexItem(isEnvelope(record) ? at(record, 'payload') : record),
+  pi: showPi,
+  omp: showPi,
+  opencode: (record) => listAt(record, 'parts').flatMap(showOpencodePart),
+  gemini: showGemini,
+  copilot: showCopilot,
+  chatgpt: (node) => showChatGpt(at(node, 'message')),
+  'claude-ai': showClaudeAi,
+  jsonl: (record) => showBlocks(at(record, 'content') ?? at(record, 'text') ?? ''),
+  quipu: (record) => showPayload(at(record, 'payload')),
+};

@@ -1,6 +1,6 @@
 import { lstat, opendir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseRecord } from './parse-record.ts';
+import { findExcess } from '../../base/bounded-json.ts';
 
 /** A file that was found. */
 export interface FoundFile {
@@ -82,6 +82,16 @@ export async function statPlace(
   } catch {
     return undefined;
   }
+}
+
+/** Less than a payload may have, for what is put around a record. */
+const BOUNDS = { depth: 900, values: 900_000 };
+
+/** The value of a JSON text, if a turn can hold it. Throws a SyntaxError otherwise. */
+export function parseRecord(text: string): unknown {
+  const excess = findExcess(text, BOUNDS);
+  if (excess !== undefined) throw new SyntaxError(`it has too many ${excess.of}`);
+  return JSON.parse(text) as unknown;
 }
 
 const SMALL_BYTES_MAX = 4 * 1024 * 1024;

@@ -1,9 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { isEnvelope } from '../show/codex-items.ts';
+import { parseJsonLine } from '../../base/json-lines.ts';
+import { isEnvelope } from '../show/show-records.ts';
 import { at, inTable, listAt, textAt, textOf } from '../source/fields.ts';
 import type { SourceRecord, TurnHead } from '../source/source.ts';
+import { statFile } from '../source/walk-folder.ts';
 
-// The parts of a record of Codex.
+// The parts of a record of Codex, and the names of its threads.
 
 /** Events that repeat the text of an item, and who speaks in them. */
 export const TEXT_EVENTS: Readonly<Record<string, TurnHead['role']>> = {
@@ -51,4 +55,21 @@ export function roleOf(type: string, item: unknown): TurnHead['role'] {
 
 export function mark(text: string, role: TurnHead['role']): string {
   return `${role ?? ''} ${text.length} ${text.slice(0, 100)}`;
+}
+
+const INDEX_BYTES_MAX = 64 * 1024 * 1024;
+
+/** The names of threads in `session_index.jsonl`; the last line of a thread counts. */
+export async function readTitles(home: string): Promise<Map<string, string>> {
+  const titles = new Map<string, string>();
+  const found = await statFile(join(home, 'session_index.jsonl'));
+  if (found === undefined || found.size > INDEX_BYTES_MAX) return titles;
+  const text = await readFile(found.path, 'utf8').catch(() => '');
+  for (const line of text.split('\n')) {
+    for (const { value } of parseJsonLine(line, () => true).records) {
+      const [id, title] = [textAt(value, 'id'), textAt(value, 'thread_name')];
+      if (id !== undefined && title !== undefined) titles.set(id, title);
+    }
+  }
+  return titles;
 }

@@ -13,8 +13,7 @@ import type {
   TurnHead,
   Usage,
 } from '../source/source.ts';
-import { isEnvelope } from '../show/codex-items.ts';
-import { SHOWS } from '../show/show-records.ts';
+import { isEnvelope, SHOWS } from '../show/show-records.ts';
 import {
   contentOf,
   ITEM_ROLES,
@@ -23,8 +22,8 @@ import {
   roleOf,
   TEXT_EVENTS,
   mark,
+  readTitles,
 } from './codex-records.ts';
-import { readTitles } from './codex-titles.ts';
 import { filesAt, titleOf, type AboutFile } from './shared.ts';
 
 // Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`. A file is one chain in its order. Records have no ids,

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Database } from '../../base/sqlite.ts';
 import { textAt } from '../source/fields.ts';
-import { parseRecord } from '../source/parse-record.ts';
+import { parseRecord, statFile, statPlace } from '../source/walk-folder.ts';
 import type { SourceFile } from '../source/source.ts';
-import { statFile, statPlace } from '../source/walk-folder.ts';
 
 // The database of opencode. It may be in use, with a write-ahead log. Then a copy is read, because SQLite writes to files
 // beside a database that has one.
