@@ -1,12 +1,11 @@
 import { isFields } from '../base/fields.ts';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type QuipuError, exists, invalid, unsupported } from '../base/errors.ts';
 import { checkString, encodeUtf8 } from '../base/text.ts';
 import type { Io } from '../engine/io.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
 import { forkSession, type ForkReport, type SessionForkOptions } from './carry/fork-session.ts';
 import { moveSession, type MoveReport, type MoveTarget } from './carry/move-session.ts';
-import { persistSession } from './carry/persist-session.ts';
 import { referencesIn } from './entries/blob-reference.ts';
 import { persistEntry } from './entries/persist-entry.ts';
 import {
@@ -16,6 +15,7 @@ import {
   type SessionEntry,
   type SessionHeader,
 } from './entries/session-entry.ts';
+import { copyFile, type FilePlace } from './files/carry-folder.ts';
 import { NO_SUMS, coverSeen } from './files/file-sums.ts';
 import { RamIo } from './files/ram-io.ts';
 import { artifactsFolderOf, slugOf, toSessionName } from './files/session-names.ts';
@@ -288,4 +288,43 @@ async function* entriesOf(session: OpenSession): AsyncGenerator<SessionEntry> {
 function onlyInMemory(verb: string): QuipuError<'UNSUPPORTED'> {
   const message = `session.${verb} needs files; call session.persist() first`;
   return unsupported(verb, 'a session in memory', message);
+}
+
+/** Gives a session that was in memory a file, and writes its artifacts, under the same ids. */
+async function persistSession(
+  { io, engine, registry }: SessionsHome,
+  session: {
+    readonly header: SessionHeader;
+    readonly artifacts: { readonly from: FilePlace; readonly to: string };
+    readonly entries: AsyncIterable<SessionEntry>;
+  },
+  file: string,
+): Promise<void> {
+  const { header, artifacts, entries } = session;
+  const refs = new SessionRefs(engine, header.id);
+  await registry.put({ id: header.id, file });
+  const { from, to } = artifacts;
+  if ((await from.io.stat(from.path))?.kind === 'folder') {
+    await makeFolders(io, to);
+    const source = new Artifacts(from.io, from.path);
+    for (const name of await source.listFiles()) {
+      const path = join(to, basename(name));
+      await copyFile({ io: from.io, path: join(from.path, name) }, { io, path });
+    }
+    await new Artifacts(io, to).raiseCounters(await source.counters());
+  }
+  await writeWhole(io, file, async (target) => {
+    let at = 0;
+    const add = async (record: unknown): Promise<void> => {
+      const bytes = encodeUtf8(`${toLine(record)}\n`);
+      await writeAll(target, bytes, at);
+      at += bytes.length;
+    };
+    await add(header);
+    for await (const entry of entries) {
+      const persisted = persistEntry(entry);
+      await refs.put(persisted.blobs, referencesIn(toLine(persisted.entry)));
+      await add(persisted.entry);
+    }
+  });
 }

@@ -7,7 +7,7 @@ import { Artifacts } from '../artifacts/artifacts.ts';
 import { scanReferences } from '../entries/blob-reference.ts';
 import { carryFolder, copyWithSums } from '../files/carry-folder.ts';
 import { artifactsFolderOf, isSessionName, lockOf } from '../files/session-names.ts';
-import { withFileLock, makeFolders, writeAll, writeWhole } from '../files/write-file.ts';
+import { withFileLock, makeFolders, readBytes, writeAll, writeWhole } from '../files/write-file.ts';
 import { readHeaderOf, withFile } from '../log/session-file.ts';
 import type { SessionRecord, SessionsHome } from '../records/registry.ts';
 import { SessionRefs } from '../records/session-refs.ts';
@@ -137,10 +137,9 @@ async function* blobsIn(
   for (const name of await io.list(folder)) {
     if (!/^[0-9a-f]{64}$/.test(name) || !wants(name)) continue;
     const path = join(folder, name);
-    const bytes = await withFile(io, path, 'read', async (file) => {
-      const all = Buffer.alloc(await file.size());
-      return all.subarray(0, await file.read(all, 0));
-    });
+    const bytes = await withFile(io, path, 'read', async (file) =>
+      readBytes(file, await file.size()),
+    );
     if (sha256Hex(bytes) !== name) {
       throw corrupt(path, `Blob content does not match its hash: ${path}`);
     }

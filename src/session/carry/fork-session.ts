@@ -9,10 +9,10 @@ import {
   toLine,
   type SessionHeader,
 } from '../entries/session-entry.ts';
-import { carryFolder, copyBytes, removeTree } from '../files/carry-folder.ts';
+import { carryFolder, removeTree, writeBehind, type Part } from '../files/carry-folder.ts';
 import { coverSeen, carrySums, removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, lockOf, toSessionName } from '../files/session-names.ts';
-import { withFileLock, makeFolders, writeAll, writeWhole } from '../files/write-file.ts';
+import { withFileLock, makeFolders, writeWhole } from '../files/write-file.ts';
 import { parseLine, readForward } from '../log/read-lines.ts';
 import { readHeader, withFile } from '../log/session-file.ts';
 import type { SessionsHome } from '../records/registry.ts';
@@ -72,7 +72,7 @@ export async function forkSession(
         const wanted = options.artifacts ?? true;
         const carried = await carryArtifacts(io, { file, newFile, wanted });
         const line = encodeUtf8(`${toLine(fresh)}\n`);
-        await writeWhole(io, newFile, (target) => writeParts(source, target, line, parts));
+        await writeWhole(io, newFile, (target) => writeBehind(line, source, { target, parts }));
         if (options.at === undefined) {
           await carrySums(io, { from: file, to: newFile }, [line]).catch(() => undefined);
         } else await coverSeen(io, newFile);
@@ -92,25 +92,6 @@ async function clear({ io, registry }: ForkHome, id: string, file: string): Prom
   await io.remove(file).catch(() => undefined);
   await removeSums(io, file).catch(() => undefined);
   await registry.remove(id).catch(() => undefined);
-}
-
-interface Part {
-  readonly from: number;
-  readonly to: number;
-}
-
-async function writeParts(
-  source: IoFile,
-  target: IoFile,
-  line: Uint8Array,
-  parts: readonly Part[],
-): Promise<void> {
-  await writeAll(target, line, 0);
-  let at = line.length;
-  for (const { from, to } of parts) {
-    await copyBytes(source, { target, from, to, at });
-    at += to - from;
-  }
 }
 
 /** Whole lines are copied as they are. Nothing is read into them, so nothing that was put aside comes back. */

@@ -4,10 +4,10 @@ import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import { toLine } from '../entries/session-entry.ts';
-import { carryFolder, copyBytes, removeCarried, removeTree } from '../files/carry-folder.ts';
+import { carryFolder, removeCarried, removeTree, writeBehind } from '../files/carry-folder.ts';
 import { carrySums, removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
-import { makeFolders, withFileLock, writeAll, writeWhole } from '../files/write-file.ts';
+import { makeFolders, withFileLock, writeWhole } from '../files/write-file.ts';
 import { readHeader, withFile } from '../log/session-file.ts';
 import { childrenOf, type SessionRecord, type SessionsHome } from '../records/registry.ts';
 
@@ -166,10 +166,8 @@ async function writeMoved(
     const { header, end } = await readHeader(source, from);
     const size = await source.size();
     const line = encodeUtf8(`${toLine({ ...header, cwd })}\n`);
-    await writeWhole(io, to, async (target) => {
-      await writeAll(target, line, 0);
-      await copyBytes(source, { target, from: end, to: size, at: line.length });
-    });
+    const parts = [{ from: end, to: size }];
+    await writeWhole(io, to, (target) => writeBehind(line, source, { target, parts }));
     await carrySums(io, { from, to }, [line]).catch(() => undefined);
   });
 }

@@ -85,7 +85,7 @@ export async function copyWithSums(io: Io, from: string, to: string): Promise<vo
 }
 
 /** Copies a part of a file, and returns its SHA-256. */
-export async function copyBytes(
+async function copyBytes(
   source: IoFile,
   part: { target: IoFile; from: number; to: number; at: number },
 ): Promise<string> {
@@ -97,6 +97,25 @@ export async function copyBytes(
     at += piece.length;
   }
   return sum.digest();
+}
+
+export interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Writes a line, and behind it parts of another file. */
+export async function writeBehind(
+  line: Uint8Array,
+  source: IoFile,
+  { target, parts }: { readonly target: IoFile; readonly parts: readonly Part[] },
+): Promise<void> {
+  await writeAll(target, line, 0);
+  let at = line.length;
+  for (const { from, to } of parts) {
+    await copyBytes(source, { target, from, to, at });
+    at += to - from;
+  }
 }
 
 async function* pieces(

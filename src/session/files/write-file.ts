@@ -28,8 +28,7 @@ export async function readWhole(io: Io, path: string): Promise<Buffer | undefine
   try {
     const file = await io.open(path, 'read');
     try {
-      const bytes = Buffer.alloc(await file.size());
-      return bytes.subarray(0, await file.read(bytes, 0));
+      return await readBytes(file, await file.size());
     } finally {
       await file.close();
     }
@@ -37,6 +36,12 @@ export async function readWhole(io: Io, path: string): Promise<Buffer | undefine
     if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined;
     throw toFileError(error, path);
   }
+}
+
+/** Reads the beginning of a file. */
+export async function readBytes(file: IoFile, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, await file.read(bytes, 0));
 }
 
 /** A short write is a failure: half a line must never pass for a whole one. */

@@ -38,8 +38,7 @@ export async function summarize(
 
 async function lastTimestamp(file: IoFile, from: number, to: number): Promise<string | undefined> {
   for await (const line of readBackward(file, to, Math.max(from, to - TAIL_BYTES))) {
-    const records = line.bytes === undefined ? [] : parseLine(line.bytes).records;
-    const timestamp = records.at(-1)?.['timestamp'];
+    const timestamp = parseLine(line.bytes).records.at(-1)?.['timestamp'];
     if (typeof timestamp === 'string') return timestamp;
   }
   return undefined;

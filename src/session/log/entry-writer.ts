@@ -272,7 +272,7 @@ async function repairTail(io: Io, path: string, file: IoFile): Promise<number> {
   await file.read(last, size - 1);
   if (last[0] === 0x0a) return size;
   for await (const line of readBackward(file, size)) {
-    if (line.bytes !== undefined && !parseLine(line.bytes).malformed) break;
+    if (!parseLine(line.bytes).malformed) break;
     await keepTorn(io, path, line.bytes ?? Buffer.alloc(0));
     await file.truncate(line.start);
     await file.sync();
@@ -336,7 +336,7 @@ class EntryIds {
       for await (const line of readForward(file, this.#to, size)) {
         if (!line.terminated) break;
         this.#to = line.end;
-        for (const record of line.bytes === undefined ? [] : parseLine(line.bytes).records) {
+        for (const record of parseLine(line.bytes).records) {
           if (isHeader(record)) {
             this.#version ??= record.version;
             continue;

@@ -131,8 +131,7 @@ async function* countBackwards(log: OpenLog, notes: ReadNotes): AsyncGenerator<E
 }
 
 function recordsOf(line: Line, notes: ReadNotes): readonly Record<string, unknown>[] {
-  const { records, malformed } =
-    line.bytes === undefined ? { records: [], malformed: true } : parseLine(line.bytes);
+  const { records, malformed } = parseLine(line.bytes);
   if (malformed) notes.malformedLines++;
   return records.filter((record) => !isHeader(record));
 }

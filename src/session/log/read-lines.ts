@@ -76,8 +76,12 @@ interface ParsedLine {
   readonly malformed: boolean;
 }
 
-/** Takes every record that can be read: whole records glued together, or one after a torn one. */
-export function parseLine(bytes: Uint8Array): ParsedLine {
+/**
+ * Takes every record that can be read: whole records glued together, or one after a torn one. There are no bytes of a
+ * line that is too long.
+ */
+export function parseLine(bytes: Uint8Array | undefined): ParsedLine {
+  if (bytes === undefined) return { records: [], malformed: true };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   const line = text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   const { records, lost } = parseJsonLine(line, ({ type }) => typeof type === 'string');

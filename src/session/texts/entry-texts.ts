@@ -110,7 +110,6 @@ async function hashBefore(opened: IoFile, end: number): Promise<string> {
 }
 
 function recordsOf(line: Line): readonly Record<string, unknown>[] {
-  if (line.bytes === undefined) return [];
   return parseLine(line.bytes).records.filter((record) => !isHeader(record));
 }
 

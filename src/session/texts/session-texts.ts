@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { TextMarks, TextPage, TextSource, TextDocument } from '../../engine/texts.ts';
 import { artifactsFolderOf } from '../files/session-names.ts';
+import { readBytes } from '../files/write-file.ts';
 import { standingOf } from '../keep/find-session.ts';
 import { currentFile, parseRecord, type SessionRecord } from '../records/registry.ts';
 import { SESSIONS_PREFIX, sessionDoc } from '../records/session-refs.ts';
@@ -202,8 +203,7 @@ async function loadArtifact(
 async function readBeginning(io: Io, path: string, length: number): Promise<Uint8Array> {
   const opened = await io.open(path, 'read');
   try {
-    const bytes = Buffer.alloc(length);
-    return bytes.subarray(0, await opened.read(bytes, 0));
+    return await readBytes(opened, length);
   } finally {
     await opened.close();
   }

@@ -4,7 +4,7 @@ import { QuipuError, notFound, tooLarge, messageOf } from '../../base/errors.ts'
 import type { Io, IoFile } from '../../engine/io.ts';
 import { agentIdOf, artifactIdOf, compareAgentIds } from '../artifacts/artifact-ids.ts';
 import { findChanged, readSums } from '../files/file-sums.ts';
-import { isErrno, toFileError } from '../files/write-file.ts';
+import { isErrno, readBytes, toFileError } from '../files/write-file.ts';
 import { parseInternalUrl, extract, parseQuery } from './parse-url.ts';
 import { checkLineRange, readLineRange, type LineRange } from './read-range.ts';
 
@@ -143,7 +143,7 @@ async function readText(
       const message = `${name} is ${size} bytes; full resolution is limited to ${RESOLVE_BYTES_MAX} bytes. Read it in parts with offset and limit.`;
       throw tooLarge(name, RESOLVE_BYTES_MAX, size, message);
     }
-    const content = (await readWhole(file, size)).toString('utf8');
+    const content = (await readBytes(file, size)).toString('utf8');
     return { content, size, notes: await changesOf(io, path, file) };
   } finally {
     await file.close();
@@ -155,11 +155,6 @@ async function changesOf(io: Io, path: string, file: IoFile): Promise<string[]> 
   return changed.map(
     ({ from, to }) => `${basename(path)} changed after it was written, in bytes ${from} to ${to}`,
   );
-}
-
-async function readWhole(file: IoFile, size: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(size);
-  return bytes.subarray(0, await file.read(bytes, 0));
 }
 
 function parseJson(id: string, text: string): unknown {
