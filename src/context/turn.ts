@@ -3,7 +3,6 @@ import type { PatchRow, TurnRow } from '../engine/rows.ts';
 import { NO_HASH } from '../format/patch-record.ts';
 import { Encoding, TurnFlag } from '../format/turn-record.ts';
 import { type PayloadEncoding, decodePayload, encodingOf } from './payloads/codecs.ts';
-import { toJsonValue } from './payloads/json-value.ts';
 
 /**
  * One knot in the cord: immutable, with a parent. A read shows the patches in force, so `payloadHash`, `size`,
@@ -313,4 +312,17 @@ export class PageBytes {
 
 function totalOf(payloads: readonly Uint8Array[]): number {
   return payloads.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Returns `value` in a form that JSON can carry: bytes as base64, integers over 2^53 as decimal strings. */
+export function toJsonValue(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (value instanceof Uint8Array) return toBase64(value);
+  if (Array.isArray(value)) return value.map(toJsonValue);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toJsonValue(item)]));
+}
+
+function toBase64(bytes: Uint8Array): { base64: string } {
+  return { base64: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64') };
 }

@@ -1,8 +1,8 @@
-import { Bell } from '../../base/bell.ts';
 import type { TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
+import { ChangeBell } from '../../engine/change-bell.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { CheckedRead } from '../check-input.ts';
 import { DeltaTail, bytesAfter } from '../streams/delta-tail.ts';
@@ -35,28 +35,35 @@ interface Known {
 }
 
 export class OpenTurnFollower {
-  readonly #engine: Engine;
-  readonly #lifetime: Lifetime;
+  readonly #parts: { readonly engine: Engine; readonly lifetime: Lifetime };
   readonly #reads = new OneAtATime<TurnId>();
   /** Reads that have not begun. Whoever joins one sees all that is there now. */
   readonly #next = new Map<TurnId, Promise<Turn | undefined>>();
 
-  constructor(engine: Engine, lifetime: Lifetime) {
-    this.#engine = engine;
-    this.#lifetime = lifetime;
+  constructor(parts: { readonly engine: Engine; readonly lifetime: Lifetime }) {
+    this.#parts = parts;
   }
 
   /** Yields the bytes of a turn as they become durable. A sealed turn gives its payload and ends. */
   async *follow({ id, after, signal }: OpenTurnPlan): AsyncGenerator<Uint8Array, void, undefined> {
-    const bell = new Bell();
+    const { engine, lifetime } = this.#parts;
     const tail = new DeltaTail(TAIL_BYTES_MAX);
-    const isOver = (): boolean => this.#lifetime.closed || signal?.aborted === true;
-    const stop = this.#listen(id, { tail, bell, signal });
+    using bell = new ChangeBell(this.#parts, {
+      hear({ deltas, sealed }) {
+        const own = deltas.filter((delta) => delta.turn === id);
+        for (const delta of own) tail.add(delta);
+        const isSealed = sealed.some((row) => row.id === id);
+        if (isSealed) tail.drop();
+        return isSealed || own.length > 0;
+      },
+      miss: () => tail.drop(),
+      signal,
+    });
     try {
-      await mustGetTurn(this.#engine, id);
-      for (let sent = after; !isOver(); await bell.wait()) {
+      await mustGetTurn(engine, id);
+      for (let sent = after; !bell.isOver; await bell.wait()) {
         const known = await this.#look(id, sent, tail);
-        while (sent < known.end && !isOver()) {
+        while (sent < known.end && !bell.isOver) {
           const piece = await known.piece(sent);
           // The turn was erased meanwhile.
           if (piece.length === 0) return;
@@ -66,36 +73,8 @@ export class OpenTurnFollower {
         if (known.sealed) return;
       }
     } catch (error) {
-      if (!(this.#lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
-    } finally {
-      stop();
+      if (!(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
     }
-  }
-
-  /** Rings the bell when there may be more, and when it is over. Returns a function that ends it. */
-  #listen(id: TurnId, { tail, bell, signal }: Heard): () => void {
-    const ring = (): void => bell.ring();
-    const stops = [
-      this.#engine.subscribe(
-        (change) => {
-          const deltas = change.deltas.filter((delta) => delta.turn === id);
-          for (const delta of deltas) tail.add(delta);
-          const sealed = change.sealed.some((row) => row.id === id);
-          if (sealed) tail.drop();
-          if (sealed || deltas.length > 0) bell.ring();
-        },
-        () => {
-          tail.drop();
-          bell.ring();
-        },
-      ),
-      this.#lifetime.onClose(ring),
-      () => signal?.removeEventListener('abort', ring),
-    ];
-    signal?.addEventListener('abort', ring);
-    return () => {
-      for (const end of stops) end();
-    };
   }
 
   async #look(id: TurnId, sent: number, tail: DeltaTail): Promise<Known> {
@@ -123,17 +102,11 @@ export class OpenTurnFollower {
     if (waiting !== undefined) return waiting;
     const read = this.#reads.run(id, () => {
       this.#next.delete(id);
-      return readTurn(this.#engine, id, READ);
+      return readTurn(this.#parts.engine, id, READ);
     });
     this.#next.set(id, read);
     return read;
   }
-}
-
-interface Heard {
-  readonly tail: DeltaTail;
-  readonly bell: Bell;
-  readonly signal: AbortSignal | undefined;
 }
 
 function pieceOf(bytes: Uint8Array = new Uint8Array(), from: number): Uint8Array {

@@ -4,23 +4,21 @@ import { isQuipuError } from '../../base/errors.ts';
 import { checkAfter, checkCount, checkRead, type CheckedRead } from '../check-input.ts';
 import { checkSignal } from '../../base/check-value.ts';
 import { leavable } from '../../base/leavable.ts';
-import type { ContextsParts, ReadPage } from '../turns/loaded-page.ts';
+import { PAGE_TURNS, walkChain, type ContextsParts, type ReadPage } from '../turns/loaded-page.ts';
 import type { Contexts, FollowOptions, MovedHead } from '../contexts.ts';
 import { STREAM_BYTES_DEFAULT } from '../limits.ts';
 import type { Turn } from '../turn.ts';
+import { ChangeBell } from '../../engine/change-bell.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
-import { Bell } from '../../base/bell.ts';
 import { HeadTrail, LOOK } from './head-trail.ts';
 import { mustGetSealed, noContext, readTurn } from '../turns/read-turns.ts';
-import { PAGE_TURNS, walkChain } from '../turns/walk-chain.ts';
 import { OpenTurnFollower } from './follow-open.ts';
 
 type FollowVerbs = Pick<Contexts, 'follow' | 'followOpen'>;
 
 export function followVerbs(parts: ContextsParts): FollowVerbs {
-  const { engine, lifetime } = parts;
-  const follower = new OpenTurnFollower(engine, lifetime);
+  const follower = new OpenTurnFollower(parts);
   return {
     follow(
       id: ContextIdLike,
@@ -65,45 +63,30 @@ interface FollowPlan {
 }
 
 async function* followContext(
-  { engine, lifetime, readPage }: ContextsParts,
+  parts: ContextsParts,
   plan: FollowPlan,
 ): AsyncGenerator<Turn | MovedHead, void, undefined> {
-  const bell = new Bell();
+  const { engine, lifetime, readPage } = parts;
   const trail = new HeadTrail(plan.context);
-  const ring = (): void => bell.ring();
-  const isOver = (): boolean => lifetime.closed || plan.signal?.aborted === true;
-  // Listening begins before the first look, so nothing falls between the two.
-  const stops = [
-    engine.subscribe(
-      (change) => {
-        if (trail.note(change)) bell.ring();
-      },
-      () => {
-        trail.noteMissed();
-        bell.ring();
-      },
-    ),
-    lifetime.onClose(ring),
-    () => plan.signal?.removeEventListener('abort', ring),
-  ];
-  plan.signal?.addEventListener('abort', ring);
+  using bell = new ChangeBell(parts, {
+    hear: (change) => trail.note(change),
+    miss: () => trail.noteMissed(),
+    signal: plan.signal,
+  });
   try {
-    for await (const turn of followTrail(engine, { ...plan, readPage, bell, trail, isOver })) {
-      if (isOver()) return;
+    for await (const turn of followTrail(engine, { ...plan, readPage, bell, trail })) {
+      if (bell.isOver) return;
       yield turn;
     }
   } catch (error) {
     if (!(lifetime.closed && isQuipuError(error, 'CLOSED'))) throw error;
-  } finally {
-    for (const stop of stops) stop();
   }
 }
 
 interface TrailPlan extends FollowPlan {
   readonly readPage: ReadPage;
-  readonly bell: Bell;
+  readonly bell: ChangeBell;
   readonly trail: HeadTrail;
-  readonly isOver: () => boolean;
 }
 
 async function* followTrail(
@@ -117,7 +100,7 @@ async function* followTrail(
   let isMoved = true;
   let opened = trail.takeOpened();
   let shownOpen: TurnId = NO_TURN;
-  while (!plan.isOver()) {
+  while (!plan.bell.isOver) {
     if (head !== undefined) {
       const tip: TurnRow | undefined =
         head === NO_TURN ? undefined : await mustGetSealed(engine, head);

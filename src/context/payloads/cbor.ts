@@ -14,7 +14,7 @@ export function encodeCbor(value: unknown): Uint8Array {
 
 /** Throws a plain Error for bytes that are not one CBOR value, or one over the bounds, and for tags. */
 export function decodeCbor(bytes: Uint8Array): unknown {
-  checkCborBounds(bytes);
+  checkValueBounds(bytes, readHeader, BREAK);
   return decode(bytes, { rejectDuplicateMapKeys: true });
 }
 
@@ -31,11 +31,6 @@ export function decodeCbor(bytes: Uint8Array): unknown {
 
 const BREAK = 0xff;
 const KIND = { bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
-
-/** Throws a plain Error when the bytes are cut short, or hold a value over `VALUE_BOUNDS`. */
-function checkCborBounds(bytes: Uint8Array): void {
-  checkValueBounds(bytes, readHeader, BREAK);
-}
 
 function readHeader(view: DataView, at: number): ValueHeader {
   const first = view.getUint8(at);

@@ -10,7 +10,7 @@ import {
   findCodec,
   registerCodec,
 } from './codecs.ts';
-import { toJsonValue } from './json-value.ts';
+import { toJsonValue } from '../turn.ts';
 import { decodeMsgpack, encodeMsgpack } from './msgpack.ts';
 
 describe('decodePayload', () => {

@@ -1,4 +1,5 @@
 import type { Engine } from '../../engine/engine.ts';
+import type { TurnRow } from '../../engine/rows.ts';
 import type { PayloadRules } from '../payloads/codecs.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
 import type { ContextId, TurnId } from '../../base/brand.ts';
@@ -77,4 +78,23 @@ export function toTurns(loaded: readonly LoadedTurn[], unshared = false): Turn[]
     const payload = bytes === undefined ? undefined : { page, index };
     return new LazyTurn(view, { payload, reason });
   });
+}
+
+/** The number of records held at a time; payloads are held in groups of `maxBytes`. */
+export const PAGE_TURNS = 256;
+
+/** Yields the turns from depth `from` to `tip`, older first, a page in memory at a time. */
+export async function* walkChain(
+  readPage: ReadPage,
+  tip: TurnRow,
+  read: CheckedRead,
+  { from, beforePage }: { from: number; beforePage?: (depth: number) => void },
+): AsyncGenerator<Turn, void, undefined> {
+  for (let depth = from; depth <= tip.depth;) {
+    beforePage?.(depth);
+    const to = Math.min(depth + PAGE_TURNS, tip.depth + 1);
+    const page = await readPage({ kind: 'chain', tip: tip.id, from: depth, to }, read);
+    yield* toTurns(page.turns, page.unshared);
+    depth = page.nextDepth ?? to;
+  }
 }

@@ -1,12 +1,13 @@
 import { toContextId, toTurnId, type TurnId } from '../../base/brand.ts';
 import { jsonable } from '../../base/jsonable.ts';
 import { checkCount, checkDepths, checkRead, type CheckedRead } from '../check-input.ts';
-import { toTurnPage, type ContextsParts } from './loaded-page.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { TurnRow } from '../../engine/rows.ts';
+import { PAGE_TURNS, toTurnPage, walkChain, type ContextsParts } from './loaded-page.ts';
 import type { Contexts } from '../contexts.ts';
 import { LIST_LIMIT_DEFAULT, PAGE_TURNS_MAX, STREAM_BYTES_DEFAULT } from '../limits.ts';
 import { mustGetSealed, readTurn } from './read-turns.ts';
 import type { Turn } from '../turn.ts';
-import { listIds, walkChain } from './walk-chain.ts';
 
 type ReadVerbs = Pick<Contexts, 'last' | 'before' | 'range' | 'chain' | 'turn' | 'diff'>;
 
@@ -54,4 +55,18 @@ export function readVerbs({ engine, readPage }: ContextsParts): ReadVerbs {
       });
     },
   };
+}
+
+/** Returns the ids after depth `from` up to `tip`, older first. */
+async function listIds(engine: Engine, tip: TurnRow, from: number): Promise<TurnId[]> {
+  const ids: TurnId[] = [];
+  let next = tip.id;
+  for (let left = tip.depth - from; left > 0; left -= PAGE_TURNS) {
+    const rows = await engine.walkBack(next, Math.min(left, PAGE_TURNS));
+    for (const row of rows) {
+      ids.push(row.id);
+      next = row.parent;
+    }
+  }
+  return ids.toReversed();
 }

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { createStore } from '../../store/create-store.ts';
 import type { TypedStore } from '../../store/store.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
-import type { StandardSchema } from './standard-schema.ts';
-import type { Schemas } from './typed-contexts.ts';
+import type { StandardSchema, Schemas } from './typed-contexts.ts';
 
 const Message = z.object({ role: z.enum(['user', 'assistant']), text: z.string() });
 const Call = v.object({ tool: v.string(), args: v.record(v.string(), v.unknown()) });

@@ -14,9 +14,7 @@ import type {
   TurnPage,
 } from '../contexts.ts';
 import { findCodec } from '../payloads/codecs.ts';
-import { toJsonValue } from '../payloads/json-value.ts';
-import type { Turn } from '../turn.ts';
-import { type StandardSchema, toProblem } from './standard-schema.ts';
+import { toJsonValue, type Turn } from '../turn.ts';
 
 // Contexts whose payloads have types. The payload of a turn is checked by the schema of its type before it is stored,
 // and stored as it was given. Types without a schema are stored and read as ever, as `unknown`.
@@ -208,4 +206,34 @@ function withPayload(turn: Turn, payload: unknown): Turn {
     bytes: { get: () => turn.bytes },
     toJSON: { value: () => ({ ...turn.toJSON(), payload: toJsonValue(payload) }) },
   });
+}
+
+// The interface that validators share (https://standardschema.dev, version 1). Zod, Valibot and ArkType have it.
+
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    /** For types alone: not there when the program runs. */
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** The first issue, as in "role: expected a string". */
+function toProblem(issues: readonly SchemaIssue[]): string {
+  const [issue] = issues;
+  if (issue === undefined) return 'it is not as expected';
+  const keys = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part));
+  const more = issues.length === 1 ? '' : ` (and ${issues.length - 1} more)`;
+  return `${keys.length === 0 ? '' : `${keys.join('.')}: `}${issue.message}${more}`;
 }

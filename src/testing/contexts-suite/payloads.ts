@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Codec, registerCodec } from '../../context/payloads/codecs.ts';
-import type { StandardSchema } from '../../context/typed/standard-schema.ts';
+import type { StandardSchema } from '../../context/typed/typed-contexts.ts';
 import { failure, present } from '../engine-suite/fixture.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { collect, openWith } from './fixture.ts';

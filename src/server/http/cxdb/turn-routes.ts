@@ -4,7 +4,7 @@ import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { invalid, notFound } from '../../../base/errors.ts';
 import { PAGE_TURNS_MAX } from '../../../context/limits.ts';
 import { decodePayload } from '../../../context/payloads/codecs.ts';
-import { toJsonValue } from '../../../context/payloads/json-value.ts';
+import { toJsonValue } from '../../../context/turn.ts';
 import { keepNewest, leadsTo } from '../../../context/turns/read-pages.ts';
 import {
   mustGetHead,
