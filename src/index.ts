@@ -79,7 +79,7 @@ export type {
 export type { OpenTurn } from './context/contexts.ts';
 export type { Patch, PatchJson } from './context/contexts.ts';
 export type { Pin, PinOptions } from './context/contexts.ts';
-export type { StandardSchema } from './context/typed/standard-schema.ts';
+export type { StandardSchema } from './context/typed/typed-contexts.ts';
 export type {
   OtherType,
   Schemas,
@@ -104,10 +104,10 @@ export type {
   StepPage,
   Thread,
   ThreadContext,
+  ThreadEntry,
   ThreadStart,
 } from './workflow/threads/workflows.ts';
 export type { ThreadId } from './workflow/home/workflows-home.ts';
-export type { ThreadEntry } from './workflow/threads/thread-docs.ts';
 export type {
   EndThread,
   ForkOptions,

@@ -1,9 +1,11 @@
 import { toHash, type Hash } from '../base/brand.ts';
 import { checkBoolean, checkSignal, checkWhole } from '../base/check-value.ts';
 import { invalid, orNothing } from '../base/errors.ts';
+import { ChangeBell } from '../engine/change-bell.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { DocRow } from '../engine/rows.ts';
 import type { JsonObject } from './home/check-input.ts';
-import { infoLog } from './home/documents.ts';
+import { indexDoc, infoLog } from './home/documents.ts';
 import { STEPS_DEFAULT, STEPS_MAX } from './home/limits.ts';
 import { toThreadId, type WorkflowsHome } from './home/workflows-home.ts';
 import { findReachableHashes, readState } from './nodes/node-reader.ts';
@@ -11,10 +13,9 @@ import { assembleContext } from './steps/context.ts';
 import { liveSteps } from './steps/live-steps.ts';
 import { collectSteps, walkSteps } from './steps/walk-steps.ts';
 import { listThreads } from './threads/list-threads.ts';
-import { readThread } from './threads/read-thread.ts';
 import { describeThread, describeThreads } from './threads/thread-details.ts';
-import { watchIndex } from './threads/watch-index.ts';
-import type { InfoOptions, Thread, Workflows } from './threads/workflows.ts';
+import { parseIndex, readThread } from './threads/thread-docs.ts';
+import type { IndexChange, InfoOptions, Thread, Workflows } from './threads/workflows.ts';
 
 type ReadVerbs = Pick<
   Workflows,
@@ -105,4 +106,49 @@ async function parentOf(engine: Engine, before: string, start: string): Promise<
   const { refs } = await readState(engine, toHash(before, 'before'));
   if (refs[0] === start) return refs[1];
   throw invalid('before', 'is a step of another thread');
+}
+
+/** The versions kept for a busy reader; a reader that is further behind gets only the newest. */
+const WAITING_MAX = 1000;
+const WAITING_CHARS_MAX = 8 * 1024 * 1024;
+
+/** Yields every version of an index, the present one first. */
+async function* watchIndex(
+  home: WorkflowsHome,
+  bundle: Hash,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<IndexChange, void, undefined> {
+  const name = indexDoc(bundle);
+  let waiting: DocRow[] = [];
+  let missed = true;
+  using bell = new ChangeBell(home, {
+    signal,
+    hear({ docs }) {
+      const doc = docs.find((row) => row.name === name);
+      if (doc === undefined) return false;
+      waiting.push(doc);
+      const chars = waiting.length * doc.content.length;
+      if (waiting.length > WAITING_MAX || chars > WAITING_CHARS_MAX) waiting = [doc];
+      return true;
+    },
+    miss() {
+      missed = true;
+    },
+  });
+  let told = -1;
+  while (!bell.isOver) {
+    if (missed) {
+      missed = false;
+      const empty = { name, version: 0, content: '{}' };
+      waiting.push((await home.engine.getDoc(name)) ?? empty);
+    }
+    const next = waiting.shift();
+    if (next === undefined) {
+      await bell.wait();
+    } else if (next.version > told) {
+      told = next.version;
+      const threads = Object.fromEntries(parseIndex(name, next.content));
+      yield { version: next.version, threads };
+    }
+  }
 }

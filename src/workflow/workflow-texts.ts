@@ -8,8 +8,7 @@ import { bundleOfIndex, eachNote, threadOfNote } from './home/documents.ts';
 import { toThreadId } from './home/workflows-home.ts';
 import { readContent, readStart, readState, readText } from './nodes/node-reader.ts';
 import { hopSteps, walkSteps } from './steps/walk-steps.ts';
-import { readThread } from './threads/read-thread.ts';
-import { parseIndex } from './threads/thread-docs.ts';
+import { readThread, parseIndex } from './threads/thread-docs.ts';
 
 // The texts of workflow threads: the prompt, and what was said in each step, with the strings of its meta. The mark of a
 // thread is the last state that was read, and its depth. A fork shares the states before it, and they are read once.

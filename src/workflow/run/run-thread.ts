@@ -13,7 +13,7 @@ import { assembleContext } from '../steps/context.ts';
 import { readSteps, readStates } from '../steps/walk-steps.ts';
 import { writeEnd, writeStep, hasEnded, type StepRequest } from '../steps/write-steps.ts';
 import { changeThread, headMoved, startThread } from '../threads/change-thread.ts';
-import { findThread, readThread, toThread } from '../threads/read-thread.ts';
+import { findThread, readThread, toThread } from '../threads/thread-docs.ts';
 import type { RunResult, ThreadOptions, Step, ThreadContext } from '../threads/workflows.ts';
 import { GeneratorModerator, TableModerator, type Moderator, type Move } from './moderator.ts';
 import { runRole, type RoleOutcome } from './run-role.ts';

@@ -8,7 +8,7 @@ import { PROMPT_BYTES_MAX, ROUNDS_DEFAULT, ROUNDS_MAX } from '../home/limits.ts'
 import { newThreadId, toThreadId, type WorkflowsHome } from '../home/workflows-home.ts';
 import { setPaused, hasEnded } from '../steps/write-steps.ts';
 import { startThread } from '../threads/change-thread.ts';
-import { readThread } from '../threads/read-thread.ts';
+import { readThread } from '../threads/thread-docs.ts';
 import type { ThreadOptions, Workflows } from '../threads/workflows.ts';
 
 /** The code that runs bundles is loaded when something is run. */

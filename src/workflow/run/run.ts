@@ -2,7 +2,7 @@ import { isQuipuError } from '../../base/errors.ts';
 import type { BundleHost } from '../bundles/bundle-host.ts';
 import { noteDoc } from '../home/documents.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
-import { readThread } from '../threads/read-thread.ts';
+import { readThread } from '../threads/thread-docs.ts';
 import type { ThreadOptions } from '../threads/workflows.ts';
 
 /** The parts of a run. */

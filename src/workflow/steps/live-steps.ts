@@ -5,7 +5,7 @@ import { indexDoc, noteDoc } from '../home/documents.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
 import { readState } from '../nodes/node-reader.ts';
 import { END_ROLE } from '../nodes/nodes.ts';
-import { readThread } from '../threads/read-thread.ts';
+import { readThread } from '../threads/thread-docs.ts';
 import type { Step, Thread } from '../threads/workflows.ts';
 import { readSteps, walkSteps } from './walk-steps.ts';
 

@@ -11,7 +11,7 @@ import {
 import { readState } from '../nodes/node-reader.ts';
 import { END_ROLE } from '../nodes/nodes.ts';
 import { addThread, changeThread, planRemoval } from '../threads/change-thread.ts';
-import { findThread, readThread, toThread, type Found } from '../threads/read-thread.ts';
+import { findThread, readThread, toThread, type Found } from '../threads/thread-docs.ts';
 import type { Workflows } from '../threads/workflows.ts';
 import { hopSteps, walkSteps } from './walk-steps.ts';
 import { setPaused } from './write-steps.ts';

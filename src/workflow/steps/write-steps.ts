@@ -6,7 +6,7 @@ import { toThreadId, type ThreadId, type WorkflowsHome } from '../home/workflows
 import { readState, readStart } from '../nodes/node-reader.ts';
 import { END_ROLE, type StateAt, COMPACT_ROLE } from '../nodes/nodes.ts';
 import { changeThread, headMoved, type Transition } from '../threads/change-thread.ts';
-import type { Found } from '../threads/read-thread.ts';
+import type { Found } from '../threads/thread-docs.ts';
 import type { Step } from '../threads/workflows.ts';
 import { planStep, toStep, type PlannedStep, type StepDraft, walkSteps } from './walk-steps.ts';
 

@@ -7,17 +7,16 @@ import { untilFirst } from '../../base/until-first.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
 import { encodeNode, encodeText } from '../nodes/node-text.ts';
 import type { StartNode } from '../nodes/nodes.ts';
-import { findThread, readIndex, readNote, type Found, type Versioned } from './read-thread.ts';
+import { findThread, readIndex, readNote, type Found, type Versioned } from './thread-docs.ts';
 import {
   formatIndex,
   formatNote,
   parseHistoryLine,
   type HistoryLine,
-  type ThreadEntry,
   type ThreadIndex,
   type ThreadNote,
 } from './thread-docs.ts';
-import type { Thread } from './workflows.ts';
+import type { Thread, ThreadEntry } from './workflows.ts';
 
 /** The changes of a transition, all of them in one commit. */
 export interface Transition {

@@ -4,9 +4,8 @@ import { invalid } from '../../base/errors.ts';
 import type { Engine, TimeRange } from '../../engine/engine.ts';
 import { eachBundle, noteDoc } from '../home/documents.ts';
 import { LIST_DEFAULT, LIST_MAX } from '../home/limits.ts';
-import { readIndex } from './read-thread.ts';
+import { readIndex, parseNote } from './thread-docs.ts';
 import { walkHistory, type HistoryPlace, type HistoryQuery } from './list-history.ts';
-import { parseNote } from './thread-docs.ts';
 import type { Thread, ListThreads, ThreadPage } from './workflows.ts';
 
 const STATES = ['active', 'completed', 'all'];

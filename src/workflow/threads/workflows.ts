@@ -2,7 +2,6 @@ import type { Hash } from '../../base/brand.ts';
 import type { Bundles } from '../bundles/bundles.ts';
 import type { JsonObject } from '../home/check-input.ts';
 import type { ThreadId } from '../home/workflows-home.ts';
-import type { ThreadEntry } from './thread-docs.ts';
 
 export interface Thread {
   readonly id: ThreadId;
@@ -12,6 +11,13 @@ export interface Thread {
   readonly head: Hash;
   readonly start: Hash;
   /** The time of the last change; for a finished thread, the time of its end. */
+  readonly updatedAt: number;
+}
+
+/** A thread that is under way. Until the first step its head is the start. */
+export interface ThreadEntry {
+  readonly head: Hash;
+  readonly start: Hash;
   readonly updatedAt: number;
 }
 
