@@ -18,7 +18,6 @@ import { clarifyVerbs } from './messages/clarify-verbs.ts';
 import { eventVerbs } from './messages/event-verbs.ts';
 import { messageVerbs } from './messages/message-verbs.ts';
 import { streamVerbs } from './messages/stream-verbs.ts';
-import { toolVerbs } from './messages/tool-verbs.ts';
 import { writeVerbs } from './messages/write-verbs.ts';
 import { archiveVerbs } from './retention/archive.ts';
 import { redactVerbs } from './retention/redact.ts';
@@ -96,7 +95,6 @@ function toChat(handle: ChatHandle): Chat {
     ...streamVerbs(handle),
     ...changeVerbs(handle),
     ...clarifyVerbs(handle),
-    ...toolVerbs(handle),
     ...attachVerb(handle),
     ...redactVerbs(handle),
     ...exportVerb(handle),

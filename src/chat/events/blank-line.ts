@@ -1,4 +1,5 @@
-import { isObject, type ChatEvent, type JsonObject, type PayloadRef } from './event.ts';
+import { isFields } from '../../base/fields.ts';
+import { type ChatEvent, type JsonObject, type PayloadRef } from './event.ts';
 import { refOf } from './payloads.ts';
 
 /** The subject of a redaction: a message, or a batch of questions with its answers. */
@@ -102,7 +103,7 @@ function blankBatch(type: string, payload: JsonObject, batch: string): JsonObjec
 
 function parse(line: string): ChatEvent | undefined {
   const value: unknown = JSON.parse(line);
-  return isObject(value) && isObject(value['payload'])
+  return isFields(value) && isFields(value['payload'])
     ? (value as unknown as ChatEvent)
     : undefined;
 }

@@ -1,8 +1,8 @@
+import { isFields } from '../../base/fields.ts';
 import { corrupt, invalid, notFound } from '../../base/errors.ts';
 import { checkLine, shown } from '../../base/text.ts';
 import { untilFirst } from '../../base/until-first.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { isObject } from './event.ts';
 import { TITLE_CHARS_MAX, TYPE_CHARS_MAX, TYPES_MAX } from './limits.ts';
 import { isKnownType } from './payloads.ts';
 
@@ -41,9 +41,9 @@ export async function knownTypes(engine: Engine): Promise<ReadonlySet<string>> {
 /** Throws CORRUPT for anything that `registerType` does not write. */
 export function parseTypes(content: string): readonly CustomType[] {
   const value: unknown = JSON.parse(content);
-  const list = isObject(value) ? value['types'] : undefined;
+  const list = isFields(value) ? value['types'] : undefined;
   const fits = (one: unknown): boolean =>
-    isObject(one) &&
+    isFields(one) &&
     ['type', 'about', 'since'].every((name) => typeof one[name] === 'string') &&
     Object.keys(one).length === 3;
   if (Array.isArray(list) && list.length <= TYPES_MAX && list.every(fits)) {

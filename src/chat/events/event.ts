@@ -1,5 +1,3 @@
-import { isFields } from '../../base/fields.ts';
-
 // The parts of a chat: events, one JSON object a line. A line is never changed, unless its text is erased on purpose.
 // Projections give the lines their meaning.
 
@@ -55,8 +53,4 @@ export interface ChatProblem {
   readonly message: string;
   /** The type that is not known here, unless a program has registered it. */
   readonly type?: string;
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return isFields(value);
 }

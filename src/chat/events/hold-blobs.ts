@@ -1,7 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import { toHash, type Hash } from '../../base/brand.ts';
 import { corrupt } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { isObject } from './event.ts';
 import { HELD_FOLDER, newId } from './names.ts';
 
 // A blob that was put and is not named by a chat yet could be collected. A document that names the blob keeps it until
@@ -34,7 +34,7 @@ export async function holdBlobs<T>(
 /** Throws CORRUPT for anything else: a held blob must not be removed because its document is not understood. */
 export function parseHeld(content: string): Held {
   const value: unknown = JSON.parse(content);
-  const { at, hashes } = (isObject(value) ? value : {}) as { at?: unknown; hashes?: unknown };
+  const { at, hashes } = (isFields(value) ? value : {}) as { at?: unknown; hashes?: unknown };
   const isTime = typeof at === 'string' && !Number.isNaN(Date.parse(at));
   if (isTime && Array.isArray(hashes)) {
     return { at, hashes: (hashes as string[]).map((hash) => toHash(hash)) };

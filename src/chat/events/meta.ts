@@ -1,6 +1,7 @@
+import { isFields } from '../../base/fields.ts';
 import type { DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { SCHEMA_VERSION, isObject, type ChatProblem } from './event.ts';
+import { SCHEMA_VERSION, type ChatProblem } from './event.ts';
 import { metaDoc } from './names.ts';
 
 /** The place of the log of an archived chat: a list of pieces, each a blob, which the store compresses. */
@@ -59,8 +60,8 @@ export async function readMeta(engine: Engine, id: string): Promise<StoredMeta |
 
 export function parseMeta(id: string, content: string): Omit<StoredMeta, 'version'> {
   const value: unknown = JSON.parse(content);
-  const found = isObject(value) ? value : {};
-  const wrong: string[] = isObject(value) ? [] : ['it is no object'];
+  const found = isFields(value) ? value : {};
+  const wrong: string[] = isFields(value) ? [] : ['it is no object'];
   const take = <T>(name: string, fits: (value: unknown) => boolean, otherwise: T): T => {
     const given = found[name];
     if (fits(given)) return given as T;
@@ -90,7 +91,7 @@ export function parseMeta(id: string, content: string): Omit<StoredMeta, 'versio
 
 function isArchive(value: unknown): value is Archive {
   return (
-    isObject(value) &&
+    isFields(value) &&
     typeof value['hash'] === 'string' &&
     typeof value['lines'] === 'number' &&
     typeof value['bytes'] === 'number'

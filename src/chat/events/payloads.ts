@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type PayloadRef } from './event.ts';
+import { isFields } from '../../base/fields.ts';
+import { type JsonObject, type PayloadRef } from './event.ts';
 
 // The payloads of version 1. Fields that are not named here are kept and have no meaning here, so that programs can add
 // their own without asking.
@@ -77,7 +78,7 @@ const questions: Check = ({ questions: list, erased }) => {
 
 function isQuestion(value: unknown): boolean {
   return (
-    isObject(value) &&
+    isFields(value) &&
     isText(value['id']) &&
     isText(value['text']) &&
     ['single', 'multiple', 'yes_no', 'text'].includes(String(value['kind'])) &&
@@ -92,7 +93,7 @@ function isTextList(value: unknown): boolean {
 const answers: Check = ({ answers: list }) => {
   if (!Array.isArray(list)) return 'answers is not a list';
   const fits = (value: unknown): boolean =>
-    isObject(value) &&
+    isFields(value) &&
     isText(value['question_id']) &&
     (isText(value['value']) || isTextList(value['value']));
   return list.every(fits)
@@ -138,7 +139,7 @@ export function isAttachment({ type }: { readonly type: string }): boolean {
 /** The real place of the payload, when it was too long for its line. */
 export function refOf(payload: JsonObject): PayloadRef | undefined {
   const ref = payload['payload_ref'];
-  if (!isObject(ref) || typeof ref['hash'] !== 'string' || typeof ref['size'] !== 'number') {
+  if (!isFields(ref) || typeof ref['hash'] !== 'string' || typeof ref['size'] !== 'number') {
     return undefined;
   }
   return /^[0-9a-f]{64}$/.test(ref['hash']) ? { hash: ref['hash'], size: ref['size'] } : undefined;

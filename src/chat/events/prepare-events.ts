@@ -1,16 +1,11 @@
+import { isFields } from '../../base/fields.ts';
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { type QuipuError, invalid, tooLarge } from '../../base/errors.ts';
 import { kindOf, shown } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from './chat-lines.ts';
 import { checkType } from './custom-types.ts';
-import {
-  SCHEMA_VERSION,
-  isObject,
-  type ChatEvent,
-  type JsonObject,
-  type NewEvent,
-} from './event.ts';
+import { SCHEMA_VERSION, type ChatEvent, type JsonObject, type NewEvent } from './event.ts';
 import {
   BATCH_BYTES_MAX,
   BATCH_EVENTS_MAX,
@@ -42,7 +37,7 @@ function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
   if (!Number.isSafeInteger(schemaVersion) || schemaVersion < SCHEMA_VERSION) {
     throw invalid('schemaVersion', `must be a whole number from 1, got ${shown(schemaVersion)}`);
   }
-  if (!isObject(payload)) throw invalid('payload', `must be an object, got ${kindOf(payload)}`);
+  if (!isFields(payload)) throw invalid('payload', `must be an object, got ${kindOf(payload)}`);
   const wrong = schemaVersion === SCHEMA_VERSION ? payloadProblem(type, payload) : undefined;
   if (wrong !== undefined) throw invalid('payload', `of ${type} does not fit: ${wrong}`);
   const text = toJson(payload);

@@ -1,11 +1,6 @@
+import { isFields } from '../../base/fields.ts';
 import { invalid } from '../../base/errors.ts';
-import {
-  SCHEMA_VERSION,
-  isObject,
-  type ChatEvent,
-  type ChatProblem,
-  type JsonObject,
-} from './event.ts';
+import { SCHEMA_VERSION, type ChatEvent, type ChatProblem, type JsonObject } from './event.ts';
 import { payloadProblem, isKnownType } from './payloads.ts';
 
 /** The result of reading a line: an event, a problem, or both when the event is kept and has no meaning here. */
@@ -44,7 +39,7 @@ export function readLine(line: string, seq: number, upcasters: Upcasters): ReadL
   if (typeof lifted === 'string') return { seq, written, ...bad('payload', lifted) };
   const wrong = payloadProblem(type, lifted.payload);
   if (wrong !== undefined) return { seq, written, ...bad('payload', `${type}: ${wrong}`) };
-  const says = isObject(parsed) ? parsed['seq'] : seq;
+  const says = isFields(parsed) ? parsed['seq'] : seq;
   // The place counts: it has no gaps, whatever number the line has.
   const problem = says === seq ? {} : bad('sequence', `says that it is number ${String(says)}`);
   return { seq, written, event: lifted, ...problem };
@@ -60,10 +55,10 @@ function parse(line: string): unknown {
 }
 
 function toEvent(value: unknown, seq: number): ChatEvent | string {
-  if (!isObject(value)) return 'the line is not an object';
+  if (!isFields(value)) return 'the line is not an object';
   const { schema_version: version, event_id: id, at, type, payload } = value as Partial<ChatEvent>;
   if (typeof type !== 'string') return 'it has no type';
-  if (!isObject(payload)) return 'its payload is not an object';
+  if (!isFields(payload)) return 'its payload is not an object';
   if (!Number.isSafeInteger(version) || version === undefined || version < SCHEMA_VERSION) {
     return 'it has no schema_version';
   }
@@ -128,7 +123,7 @@ export class Upcasters {
         const name = error instanceof Error ? error.name : typeof error;
         return `the upcaster from version ${version} failed with ${name}`;
       }
-      if (!isObject(payload)) return `the upcaster from version ${version} gave no object`;
+      if (!isFields(payload)) return `the upcaster from version ${version} gave no object`;
       version += 1;
     }
   }

@@ -7,7 +7,7 @@ import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat } from '../handle/chats.ts';
 import { checkBranch } from '../messages/check-message.ts';
-import { loadBatch } from '../messages/find-batches.ts';
+import { loadBatch } from '../messages/clarify-verbs.ts';
 import { hideEvents } from '../messages/event-verbs.ts';
 import { loadEvent, loadMessage, visibleIn } from '../messages/find-messages.ts';
 import {

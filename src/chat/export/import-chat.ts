@@ -1,8 +1,9 @@
+import { isFields } from '../../base/fields.ts';
 import { OverBounds, VALUE_BOUNDS, findExcess, parseBoundedJson } from '../../base/bounded-json.ts';
 import { QuipuError, invalid, messageOf } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from '../events/chat-lines.ts';
-import { isObject, type ChatEvent, type JsonObject } from '../events/event.ts';
+import { type ChatEvent, type JsonObject } from '../events/event.ts';
 import { BATCH_EVENTS_MAX, LINE_PAYLOAD_BYTES, PAYLOAD_BYTES_MAX } from '../events/limits.ts';
 import { metaChange, newMeta, parseMeta, type ChatMeta } from '../events/meta.ts';
 import { checkId, eventsLog, metaDoc } from '../events/names.ts';
@@ -30,13 +31,13 @@ export async function importChat(
 ): Promise<ChatInfo> {
   const found = typeof document === 'string' ? parse(document) : document;
   if (
-    !isObject(found) ||
+    !isFields(found) ||
     found['quipu_chat'] !== EXPORT_VERSION ||
     !Array.isArray(found['events'])
   ) {
     throw invalid('document', 'is not a chat that was exported as JSON');
   }
-  const said = isObject(found['meta']) ? found['meta'] : {};
+  const said = isFields(found['meta']) ? found['meta'] : {};
   const id = checkId(given ?? said['session_id'], 'id');
   const lines = found['events'].map((item, at) => toLine(item, at + 1));
   const now = newMeta(id, '', clock());
@@ -82,7 +83,7 @@ async function writeAll(
 }
 
 function toLine(item: unknown, seq: number): ImportLine {
-  if (!isObject(item)) throw invalid(`event ${seq}`, 'is not an object');
+  if (!isFields(item)) throw invalid(`event ${seq}`, 'is not an object');
   // The line was not an event; it may have been any JSON.
   if (typeof item['line'] === 'string') return { text: asJson(item['line']) };
   // The line was damaged: the import keeps only the fact that it is missing.
@@ -93,7 +94,7 @@ function toLine(item: unknown, seq: number): ImportLine {
     typeof event_id === 'string' &&
     typeof at === 'string' &&
     typeof type === 'string' &&
-    isObject(payload);
+    isFields(payload);
   if (!isWhole) throw invalid(`event ${seq}`, 'is not an event of a chat');
   if (item['seq'] !== seq) throw invalid(`event ${seq}`, `says that it is ${String(item['seq'])}`);
   const event = { schema_version, seq, event_id, at, type, payload };

@@ -1,7 +1,7 @@
 import { checkWhole, only } from '../../base/check-value.ts';
 import { exists, invalid, tooLarge, type QuipuError } from '../../base/errors.ts';
 import { checkBounded, checkLine } from '../../base/text.ts';
-import type { JsonObject } from '../events/event.ts';
+import type { ChatEvent, JsonObject } from '../events/event.ts';
 import {
   BATCHES_MAX,
   LINE_PAYLOAD_BYTES,
@@ -12,16 +12,17 @@ import {
   TITLE_CHARS_MAX,
 } from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
-import { payloadProblem } from '../events/payloads.ts';
+import { payloadProblem, type Answer, type BatchPayload } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat, ClarificationBatch, ClarificationPage } from '../handle/chats.ts';
 import {
   answersProblem,
   questionsProblem,
+  type BatchPlace,
   type OpenClarification,
 } from '../projections/clarification.ts';
-import { loadBatch } from './find-batches.ts';
+import { hideEvents } from './event-verbs.ts';
 
 type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss' | 'clarifications'>;
 
@@ -122,4 +123,46 @@ function mustBeOpen({ overview }: ChatView, batch: string): OpenClarification {
   if (open?.batch_id === batch) return open;
   const now = open === undefined ? 'no batch is open' : `batch ${open.batch_id} is open`;
   throw invalid('batch', `${batch} is not open: ${now}`);
+}
+
+/** Reads the questions of a batch with their answers from the log. Call this within `view.run`. */
+export async function loadBatch(view: ChatView, place: BatchPlace): Promise<ClarificationBatch> {
+  const { batch_id, opened, closed, outcome } = place;
+  const asked = await readEvent(view, opened);
+  const ended = closed === undefined ? undefined : await readEvent(view, closed);
+  return toBatch({ batch_id, seq: opened, state: outcome ?? 'open' }, asked, {
+    ended,
+    isRedacted: view.overview.hidden.batches.includes(batch_id),
+  });
+}
+
+async function readEvent(view: ChatView, seq: number): Promise<ChatEvent | undefined> {
+  const [line] = await view.read(seq - 1, 1);
+  return line?.event && (await hideEvents(view, [line.event]))[0];
+}
+
+/** Puts the answers of a batch beside its questions. Lines that cannot be read leave their part out. */
+function toBatch(
+  place: Pick<ClarificationBatch, 'batch_id' | 'seq' | 'state'>,
+  asked: ChatEvent | undefined,
+  { ended, isRedacted }: { readonly ended: ChatEvent | undefined; readonly isRedacted: boolean },
+): ClarificationBatch {
+  const { title, questions = [] } = (asked?.payload ?? {}) as Partial<BatchPayload>;
+  const { answers = [], reason } = (place.state === 'replaced' ? {} : (ended?.payload ?? {})) as {
+    readonly answers?: readonly Answer[];
+    readonly reason?: string;
+  };
+  const values = new Map(answers.map(({ question_id, value }) => [question_id, value]));
+  return {
+    ...place,
+    at: asked?.at ?? '',
+    ...(title !== undefined && { title }),
+    questions: questions.map((question) => {
+      const answer = values.get(question.id);
+      return { ...question, ...(answer !== undefined && { answer }) };
+    }),
+    ...(ended !== undefined && { closedAt: ended.at }),
+    ...(reason !== undefined && reason !== '' && { reason }),
+    ...(isRedacted && { redacted: true }),
+  };
 }

@@ -1,8 +1,9 @@
+import { isFields } from '../../base/fields.ts';
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { isQuipuError, notFound, type QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { mustRead } from '../events/chat-lines.ts';
-import { isObject, type ChatEvent, type JsonObject, type PayloadRef } from '../events/event.ts';
+import { type ChatEvent, type JsonObject, type PayloadRef } from '../events/event.ts';
 import { MAIN_BRANCH, refOf } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import {
@@ -172,7 +173,7 @@ export async function loadEvent(engine: Engine, event: ChatEvent): Promise<ChatE
 async function readPayload(engine: Engine, { hash }: PayloadRef): Promise<JsonObject | undefined> {
   try {
     const value: unknown = parseBoundedJson(await mustRead(engine, hash));
-    return isObject(value) ? value : undefined;
+    return isFields(value) ? value : undefined;
   } catch (error) {
     if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'CORRUPT')) return undefined;
     // SyntaxError: the log names a blob that is something else.

@@ -1,4 +1,5 @@
-import { isObject, type ChatEvent, type ChatProblem } from '../events/event.ts';
+import { isFields } from '../../base/fields.ts';
+import { type ChatEvent, type ChatProblem } from '../events/event.ts';
 import { PROBLEMS_LISTED_MAX, BRANCHES_MAX, HIDDEN_MAX } from '../events/limits.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { ReadLine } from '../events/read-line.ts';
@@ -87,7 +88,7 @@ export const usageProjection: Projection<Usage> = {
   apply(usage, { type, payload, at }) {
     const role = payload['role'];
     const counts = type === 'message_added' || type === 'message_completed';
-    const tokens = isObject(payload['usage']) ? payload['usage'] : {};
+    const tokens = isFields(payload['usage']) ? payload['usage'] : {};
     return {
       events: usage.events + 1,
       byType: countIn(usage.byType, type),

@@ -1,4 +1,4 @@
-import { isObject } from '../events/event.ts';
+import { isFields } from '../../base/fields.ts';
 import { isAttachment, refOf } from '../events/payloads.ts';
 import type { ReadLine } from '../events/read-line.ts';
 import { byPlace, type MessageParts, type MessagePart } from '../projections/message-part.ts';
@@ -39,7 +39,7 @@ export function segmentOf(seq: number): number {
 export function parseSegmentLine(line: string | undefined): SegmentLine | undefined {
   if (line === undefined) return undefined;
   const value: unknown = JSON.parse(line);
-  if (!isObject(value)) return undefined;
+  if (!isFields(value)) return undefined;
   const { made_by, begin, segment, overview, messages, touches, ids, begun, refs, damaged } = value;
   const isHash = (text: unknown): text is string =>
     typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
