@@ -1,5 +1,5 @@
-import { invalid } from '../../base/errors.ts';
-import type { Zone } from './zone.ts';
+import { invalid, isQuipuError } from '../../base/errors.ts';
+import { openZone, type Zone } from './zone.ts';
 
 /** A parsed cron line: the minutes of the wall clock that it names. */
 export interface Cron {
@@ -156,4 +156,17 @@ function momentsOf(cron: Cron, zone: Zone, wall: number): number[] {
   const moments = zone.toInstants(wall);
   if (!cron.namesTime) return moments;
   return moments.length === 0 ? [zone.gapEnd(wall)] : moments.slice(0, 1);
+}
+
+/** Returns undefined for a cron line that names no time, or cannot be read: it was checked when it was added. */
+export function timeAfter(
+  timer: { readonly cron: string; readonly zone: string },
+  afterMs: number,
+): number | undefined {
+  try {
+    return nextTime(parseCron(timer.cron), openZone(timer.zone), afterMs);
+  } catch (error) {
+    if (isQuipuError(error, 'INVALID')) return undefined;
+    throw error;
+  }
 }

@@ -2,9 +2,9 @@ import { messageOf } from '../../base/errors.ts';
 import { randomBytes } from 'node:crypto';
 import { Bell } from '../../base/bell.ts';
 import type { Spool } from '../spool/spool.ts';
-import { taskIdOf, type Task } from '../spool/records.ts';
+import { taskIdOf, type Task, type Timer } from '../spool/records.ts';
+import { timeAfter } from '../cron/cron.ts';
 import { endRun, type RunningCommand, type startCommand } from './run-command.ts';
-import { TimerTable } from './timer-table.ts';
 
 // Takes tasks out of the spool and runs them.
 //
@@ -230,4 +230,50 @@ function planClaims({ line, running, limit }: ClaimView): string[] {
   const free = Math.max(0, limit - running.size);
   const ready = line.filter((id) => !running.has(id));
   return [...new Set(ready)].slice(0, free);
+}
+
+interface Entry {
+  readonly timer: Timer;
+  nextAt: number;
+}
+
+/** The next due time of each timer. Times that pass while no daemon runs are not made up for. */
+class TimerTable {
+  #entries = new Map<string, Entry>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The due time of the first timer, if any. */
+  get nextAt(): number | undefined {
+    const times = [...this.#entries.values()].map(({ nextAt }) => nextAt);
+    return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
+  }
+
+  /** Replaces the list. A timer that was there before and did not change keeps its next time. */
+  load(timers: readonly Timer[], nowMs: number): void {
+    const entries = new Map<string, Entry>();
+    for (const timer of timers) {
+      const old = this.#entries.get(timer.id);
+      if (old !== undefined && JSON.stringify(old.timer) === JSON.stringify(timer)) {
+        entries.set(timer.id, old);
+        continue;
+      }
+      const nextAt = timeAfter(timer, nowMs);
+      if (nextAt !== undefined) entries.set(timer.id, { timer, nextAt });
+    }
+    this.#entries = entries;
+  }
+
+  /** Returns the timers that are due, each once however late it is, and moves them to their next time. */
+  takeDue(nowMs: number): Timer[] {
+    const due = [...this.#entries.values()].filter(({ nextAt }) => nextAt <= nowMs);
+    for (const entry of due) {
+      const nextAt = timeAfter(entry.timer, nowMs);
+      if (nextAt === undefined) this.#entries.delete(entry.timer.id);
+      else entry.nextAt = nextAt;
+    }
+    return due.map(({ timer }) => timer);
+  }
 }

@@ -1,6 +1,5 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { takeExclusiveLock } from '../../engine/files/disk/owner-lock.ts';
 import { spoolFile } from '../spool/home.ts';
@@ -8,7 +7,7 @@ import type { Spool } from '../spool/spool.ts';
 import { Daemon, type DaemonOptions, type Log } from './daemon.ts';
 import { dropStopRequest, isStopFor, isStopRequested, writeDaemonNote } from './daemon-note.ts';
 import { killGroup, startCommand } from './run-command.ts';
-import { timeAfter } from './timer-table.ts';
+import { timeAfter } from '../cron/cron.ts';
 import type { Run } from '../spool/records.ts';
 
 export interface DaemonSetup extends DaemonOptions {
@@ -152,8 +151,8 @@ function isGroupOf({ pid, runId }: Run): boolean {
 
 /** The numbers of the processes; none on systems that do not show them as files. */
 function listProcesses(): string[] {
-  if (!existsSync('/proc')) return [];
-  return readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
+  if (!fs.existsSync('/proc')) return [];
+  return fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
 }
 
 function groupOf(process: string): number | undefined {
@@ -171,7 +170,7 @@ function hasRunId(process: string, runId: string): boolean {
 /** A process may end during the look, or belong to another user. */
 function readOrNothing(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return fs.readFileSync(path, 'utf8');
   } catch {
     return '';
   }

@@ -65,8 +65,7 @@ async function beDaemon(
 ): Promise<void> {
   const { shell, home } = io;
   const spool = await io.makeSpool();
-  const { runDaemon } = await import('../daemon/run-daemon.ts');
-  const { createLog } = await import('../daemon/run-daemon.ts');
+  const { createLog, runDaemon } = await import('../daemon/run-daemon.ts');
   const now = (): number => shell.now();
   const log = createLog(spoolFile.log(home), now);
   const signal = shell.catchInterrupt();

@@ -2,10 +2,9 @@ import { Refused, recordCaller, notifierVerb, type NotifierVerb } from './comman
 import { invalid } from '../../base/errors.ts';
 import { toPlainLine, toTable, toTime } from '../../cli/kit/text.ts';
 import { argument, option, required } from '../../cli/kit/verb.ts';
-import { nextTime, parseCron } from '../cron/cron.ts';
+import { nextTime, parseCron, timeAfter } from '../cron/cron.ts';
 import { openZone } from '../cron/zone.ts';
 import { ensureDaemon, readSettings } from './ensure-daemon.ts';
-import { timeAfter } from '../daemon/timer-table.ts';
 import { MAX_TIMER_ID_CHARS, checkAuthor, checkCommand, checkId } from '../spool/records.ts';
 
 const add = notifierVerb({
