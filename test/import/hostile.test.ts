@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Database } from '../../src/base/sqlite.ts';
-import { findHistories } from '../../src/import/find-histories.ts';
+import { findHistories } from '../../src/import/import-history.ts';
 import { EXPORT_FORMATS, exportHistory } from '../../src/import/out/export-history.ts';
 import { unpack } from '../../src/import/read/unpack.ts';
 import { SOURCES } from '../../src/import/sources/all-sources.ts';

@@ -13,8 +13,8 @@ import {
   READ_OPTIONS,
   contextArgument,
   toDetails,
+  type DetailsOptions,
 } from './turn-options.ts';
-import type { DetailsOptions } from './turn-options.ts';
 import { quipuVerb, toId, upTo, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { mustGetContext, mustGetTurn, openContext, toTurnLine } from './turn-output.ts';
 import { OUT_OPTIONS } from '../kit/output.ts';

@@ -8,8 +8,8 @@ import {
   parseCount,
   parseJson,
   parseTurnIdOrNone,
+  type GivenContext,
 } from '../kit/parse.ts';
-import type { GivenContext } from '../kit/parse.ts';
 import { argument, oneOf, option, type ArgumentOf, type OptionOf } from '../kit/verb.ts';
 import { invalid } from '../../base/errors.ts';
 import { Encoding, type EncodingName } from '../../format/turn-record.ts';
