@@ -31,7 +31,10 @@ export class Requests {
   /** A call with one answer. If its answer is lost, it is sent again, unless its row says `once`. */
   async call(name: CallName, args: readonly unknown[]): Promise<unknown> {
     this.assertOpen(name);
-    return this.#send(name, args, rowOf(name).once !== true);
+    return this.#send(name, args, (first) => {
+      const work = (timeoutMs: number): Promise<unknown> => this.#call(name, args, timeoutMs);
+      return tryAgain(first, work, this.#planOf(rowOf(name).once !== true));
+    });
   }
 
   async commit(given: Batch): Promise<Committed> {
@@ -112,21 +115,13 @@ export class Requests {
 
   async #commitOne(batch: Batch): Promise<Committed> {
     const args = [batch] as const;
-    const begunAt = Date.now();
-    this.#underway.enter();
-    try {
-      const committed = (await this.#call('engine.commit', args, this.#timeoutMs)) as Committed;
-      this.#feed.saw(committed.seq);
-      return committed;
-    } catch (error) {
-      // The plan for further attempts is made when they are needed: almost no commit needs any.
-      return await this.#commitAgain(args, { error, begunAt });
-    } finally {
-      this.#underway.leave();
-    }
+    const done = await this.#send('engine.commit', args, (first) => this.#commitAgain(args, first));
+    const committed = done as Committed;
+    this.#feed.saw(committed.seq);
+    return committed;
   }
 
-  async #commitAgain(args: readonly [Batch], first: FailedAttempt): Promise<Committed> {
+  async #commitAgain(args: readonly [Batch], first: FailedAttempt): Promise<unknown> {
     const repetition = repetitionOf(args[0]);
     let mayBeDone = false;
     const plan: RetryPlan = {
@@ -138,9 +133,7 @@ export class Requests {
     try {
       const work = (timeoutMs: number): Promise<unknown> =>
         this.#call('engine.commit', args, timeoutMs);
-      const committed = (await tryAgain(first, work, plan)) as Committed;
-      this.#feed.saw(committed.seq);
-      return committed;
+      return await tryAgain(first, work, plan);
     } catch (error) {
       if (!mayBeDone || isOutcomeUnknown(error)) throw error;
       // No server has answered since, so the outcome is still unknown.
@@ -151,14 +144,18 @@ export class Requests {
     }
   }
 
-  async #send(method: CallName, args: readonly unknown[], repeatable: boolean): Promise<unknown> {
+  /** `again` goes on after a failed attempt. Its plan is made when it is needed: almost no request needs one. */
+  async #send(
+    method: CallName,
+    args: readonly unknown[],
+    again: (first: FailedAttempt) => Promise<unknown>,
+  ): Promise<unknown> {
     const begunAt = Date.now();
     this.#underway.enter();
     try {
       return await this.#call(method, args, this.#timeoutMs);
     } catch (error) {
-      const work = (timeoutMs: number): Promise<unknown> => this.#call(method, args, timeoutMs);
-      return await tryAgain({ error, begunAt }, work, this.#planOf(repeatable));
+      return await again({ error, begunAt });
     } finally {
       this.#underway.leave();
     }

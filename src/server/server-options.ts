@@ -1,25 +1,17 @@
 import type { Opened } from './open-served.ts';
+import type { HttpLimits } from './http/exchange/http-service.ts';
 import type { McpService } from './http/routes/mcp.ts';
 import type { Log, LogLevel } from './log/log.ts';
 import type { TlsFiles } from './read-tls.ts';
+import type { BinaryLimits } from './request/request.ts';
 
 export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
 /** Limits on the cost of one client. Each has a default. */
-interface ServerLimits {
-  /** Connections at a time, for each listener. */
-  readonly connections?: number;
-  /** Bytes of the body of an HTTP request. */
-  readonly bodyBytes?: number;
-  /** Bytes of requests that one connection has sent and that are not answered yet. */
-  readonly pendingBytes?: number;
-  /** The server answers a request of the binary protocol within this time, if only with an error. */
-  readonly answerMs?: number;
-  /** A client that stops midway is cut off after this. */
-  readonly stallMs?: number;
-  /** The server keeps an HTTP connection without a request for this long. */
-  readonly idleMs?: number;
-}
+type ServerLimits = Partial<
+  Pick<HttpLimits, 'connections' | 'bodyBytes' | 'stallMs' | 'keepAliveMs'> &
+    Pick<BinaryLimits, 'pipelinedBytes' | 'answerMs'>
+>;
 
 export interface ServerOptions {
   /** The folder of the store; created when it does not exist. */

@@ -134,7 +134,6 @@ interface Servers {
 function createServers(options: ServerOptions, behind: Behind): Servers {
   const { host, cxdbPort, limits, log, version, origins, mcp } = options;
   const { served, access, tls, name } = behind;
-  const { connections, bodyBytes, pendingBytes, answerMs, stallMs, idleMs } = limits;
   const calls = createCalls(served);
   const budget = new ByteBudget();
   const metrics = createMetrics({ served, ofProcess: true });
@@ -151,7 +150,7 @@ function createServers(options: ServerOptions, behind: Behind): Servers {
     ...given({ tls }),
     // On other addresses nobody knows which names the machine has.
     loopbackHostsOnly: isLoopback(host) && !access.tokensNeeded,
-    limits: given({ connections, stallMs, bodyBytes, keepAliveMs: idleMs }),
+    limits,
   };
   const http = createHttpServer({ ...ofHttp, ...given({ mcp }) });
   const cxdb = cxdbPort === undefined ? undefined : createHttpServer({ ...ofHttp, words: 'cxdb' });
@@ -160,7 +159,7 @@ function createServers(options: ServerOptions, behind: Behind): Servers {
     calls,
     budget,
     hooks: bothHooks(metrics.binaryHooks, logHooks(log)),
-    limits: given({ connections, stallMs, pipelinedBytes: pendingBytes, answerMs }),
+    limits,
   });
   const close = async (graceMs: number): Promise<void> => {
     await Promise.all([binary.close(graceMs), http.close(graceMs), cxdb?.close(graceMs)]);

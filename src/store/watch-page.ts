@@ -87,11 +87,11 @@ export type Due =
   | { readonly what: 'turn'; readonly id: TurnId; readonly sealed: boolean }
   | { readonly what: 'patch'; readonly id: number };
 
-/** The records by their kind: `undefined` for a record that is not there. */
-export interface ReadRecords {
-  readonly contexts: ReadonlyMap<ContextId, ContextRow | 'damaged'>;
-  readonly turns: ReadonlyMap<TurnId, TurnRow | 'damaged'>;
-  readonly patches: ReadonlyMap<number, PatchRow | 'damaged'>;
+/** The records that were read. One that is not there has no entry. */
+export type ReadRecords = Map<string, ContextRow | TurnRow | PatchRow | 'damaged'>;
+
+export function keyOf({ what, id }: Pick<Due, 'what' | 'id'>): string {
+  return `${what} ${id}`;
 }
 
 /**
@@ -121,27 +121,13 @@ export function planPage(position: WatchPosition, now: Tips): Due[] {
 
 /** Reads all records with one request, unless some are damaged. */
 export async function readRecords(engine: Engine, due: readonly Due[]): Promise<ReadRecords> {
-  const read = { contexts: new Map(), turns: new Map(), patches: new Map() };
+  const read: ReadRecords = new Map();
   await readInto(engine, due, read);
   return read;
 }
 
-export function readRow(
-  { contexts, turns, patches }: ReadRecords,
-  due: Due,
-): ContextRow | TurnRow | PatchRow | 'damaged' | undefined {
-  if (due.what === 'context') return contexts.get(due.id);
-  return due.what === 'turn' ? turns.get(due.id) : patches.get(due.id);
-}
-
-interface Into {
-  readonly contexts: Map<ContextId, ContextRow | 'damaged'>;
-  readonly turns: Map<TurnId, TurnRow | 'damaged'>;
-  readonly patches: Map<number, PatchRow | 'damaged'>;
-}
-
 /** A damaged record holds up neither later records nor the reader: it is found by halving. */
-async function readInto(engine: Engine, due: readonly Due[], into: Into): Promise<void> {
+async function readInto(engine: Engine, due: readonly Due[], into: ReadRecords): Promise<void> {
   const [first] = due;
   if (first === undefined) return;
   try {
@@ -150,20 +136,17 @@ async function readInto(engine: Engine, due: readonly Due[], into: Into): Promis
       turns: due.flatMap((one) => (one.what === 'turn' ? [one.id] : [])),
       patches: due.flatMap((one) => (one.what === 'patch' ? [one.id] : [])),
     });
-    for (const row of found.contexts) into.contexts.set(row.id, row);
-    for (const row of found.turns) into.turns.set(row.id, row);
-    for (const row of found.patches) into.patches.set(row.seq, row);
+    for (const row of found.contexts) into.set(keyOf({ what: 'context', id: row.id }), row);
+    for (const row of found.turns) into.set(keyOf({ what: 'turn', id: row.id }), row);
+    for (const row of found.patches) into.set(keyOf({ what: 'patch', id: row.seq }), row);
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
-    if (due.length === 1) return noteDamaged(first, into);
+    if (due.length === 1) {
+      into.set(keyOf(first), 'damaged');
+      return;
+    }
     const half = Math.ceil(due.length / 2);
     await readInto(engine, due.slice(0, half), into);
     await readInto(engine, due.slice(half), into);
   }
-}
-
-function noteDamaged(due: Due, into: Into): void {
-  if (due.what === 'context') into.contexts.set(due.id, 'damaged');
-  else if (due.what === 'turn') into.turns.set(due.id, 'damaged');
-  else into.patches.set(due.id, 'damaged');
 }

@@ -16,9 +16,9 @@ import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 import {
   PAGE_CONTEXTS,
   PAGE_RECORDS,
+  keyOf,
   planPage,
   readRecords,
-  readRow,
   WatchPosition,
 } from './watch-page.ts';
 import type { Due, ReadRecords } from './watch-page.ts';
@@ -182,7 +182,7 @@ async function* tellPage(
   const about = await turnsOfPatches(watch, read);
   for (const one of due) {
     pass(position, one);
-    const row = readRow(read, one);
+    const row = read.get(keyOf(one));
     // A turn that nothing led to any more may have been collected meanwhile.
     if (row === undefined) continue;
     if (row === 'damaged') {
@@ -219,14 +219,17 @@ function toTurnEvent(row: TurnRow, sealed: boolean): Told {
 /** The turns of the one context whose patches are wanted; undefined when all patches are. */
 async function turnsOfPatches(
   { engine, plan }: Watch,
-  { patches }: ReadRecords,
+  read: ReadRecords,
 ): Promise<ReadonlySet<TurnId> | undefined> {
   if (plan.context === undefined) return undefined;
-  const ids = new Set([...patches.values()].flatMap((row) => (row === 'damaged' ? [] : row.turn)));
+  const rows = [...read.values()].filter((row) => row !== 'damaged');
+  const ids = new Set(rows.flatMap((row) => ('seq' in row ? row.turn : [])));
   const due = [...ids].map((id) => ({ what: 'turn', id, sealed: false }) as const);
-  const { turns } = await readRecords(engine, due);
-  const about = [...turns].filter(([, row]) => row !== 'damaged' && row.context === plan.context);
-  return new Set(about.map(([id]) => id));
+  const turns = [...(await readRecords(engine, due)).values()];
+  const isAsked = (row: TurnRow): boolean => row.context === plan.context;
+  return new Set(
+    turns.flatMap((row) => (row !== 'damaged' && 'parent' in row && isAsked(row) ? row.id : [])),
+  );
 }
 
 async function* tellChanged(
@@ -241,9 +244,10 @@ async function* tellChanged(
     .map((id) => ({ what: 'context', id }) as const);
   for (let at = 0; at < due.length; at += PAGE_CONTEXTS) {
     const page = due.slice(at, at + PAGE_CONTEXTS);
-    const { contexts } = await readRecords(engine, page);
-    for (const { id } of page) {
-      const row = contexts.get(id);
+    const read = await readRecords(engine, page);
+    for (const one of page) {
+      const { id } = one;
+      const row = read.get(keyOf(one)) as ContextRow | 'damaged' | undefined;
       if (row === 'damaged') {
         yield { kind: 'unreadable', what: 'context', number: String(id) };
         continue;

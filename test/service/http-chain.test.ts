@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { contextJson, turnJson } from '../../src/server/http/exchange/schemas.ts';
+import { contextJson } from '../../src/server/http/routes/contexts.ts';
+import { turnJson } from '../../src/server/http/routes/turns.ts';
 import { json, serveHttp } from './http-rig.ts';
 
 const note = (n: number): object => ({ type: 'note', payload: { n } });

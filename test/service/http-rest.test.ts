@@ -2,13 +2,11 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
 import { WebClient } from '../../src/client/http/web-client.ts';
-import {
-  blobJson,
-  contextJson,
-  errorJson,
-  patchJson,
-  turnJson,
-} from '../../src/server/http/exchange/schemas.ts';
+import { blobJson } from '../../src/server/http/routes/blobs.ts';
+import { contextJson } from '../../src/server/http/routes/contexts.ts';
+import { errorJson } from '../../src/server/http/routes/create-routes.ts';
+import { patchJson } from '../../src/server/http/routes/patches.ts';
+import { turnJson } from '../../src/server/http/routes/turns.ts';
 import { json, serveHttp } from './http-rig.ts';
 
 interface TurnBody {

@@ -167,10 +167,10 @@ function toServerOptions(io: CommandIo, options: ServeGiven): Omit<ServerOptions
     limits: given({
       connections: maxConnections,
       bodyBytes: maxBody,
-      pendingBytes: maxPending,
+      pipelinedBytes: maxPending,
       answerMs: answerTimeout,
       stallMs: stallTimeout,
-      idleMs: idleTimeout,
+      keepAliveMs: idleTimeout,
     }),
   };
 }

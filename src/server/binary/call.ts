@@ -12,13 +12,7 @@ import type { StreamPush } from '../../wire/call.ts';
 import { REQUEST_ID_BYTES } from '../../wire/frame.ts';
 import { MessageType } from '../../wire/message-type.ts';
 import { assertAllowed } from '../access/access.ts';
-import type {
-  AnswerHandler,
-  CallTable,
-  Caller,
-  StreamHandler,
-  UploadHandler,
-} from '../calls/call-handler.ts';
+import type { CallTable, Caller } from '../calls/call-handler.ts';
 import type { LongTask } from '../request/long-tasks.ts';
 import type { Job, Plan, Reply, Request, Session } from '../request/request.ts';
 import { isLarge } from '../request/take-payload.ts';
@@ -53,54 +47,30 @@ function planMethod({ method, args, request }: Called, session: Session, calls: 
     const what = { what: 'method', found: method };
     throw new QuipuError('UNSUPPORTED', `there is no method ${JSON.stringify(method)}`, what);
   }
-  assertAllowed(session.identity, handler.needs);
+  const { identity, tasks, limits } = session;
+  const { reqId, payload } = request;
+  assertAllowed(identity, handler.needs);
   switch (handler.kind) {
-    case 'answer':
-      return planAnswer(handler, args, request, session);
-    case 'stream':
-      return planStream(handler, args, request, session);
-    case 'upload':
-      return planUpload(handler, args, request, session);
+    case 'answer': {
+      const { signal } = session;
+      const write = isLarge(payload.length) ? 'barrier' : 'write';
+      const run = async (): Promise<Reply> =>
+        replyWith(await handler.run(args, { identity, signal }));
+      return { order: handler.needs === 'read' ? 'read' : write, run };
+    }
+    case 'stream': {
+      const stream = new CallStream(session, reqId, (caller) => handler.run(args, caller));
+      tasks.begin(reqId, stream);
+      const sent = (): void => stream.start();
+      return { order: 'read', run: () => Promise.resolve({ ...replyWith(undefined), sent }) };
+    }
+    case 'upload': {
+      const upload = new Upload(limits.uploadIdleMs);
+      tasks.begin(reqId, upload);
+      upload.start((body, signal) => handler.run(args, body, { identity, signal }));
+      return { order: 'free', run: () => Promise.resolve(replyWith(undefined)) };
+    }
   }
-}
-
-function planAnswer(
-  handler: AnswerHandler,
-  args: readonly unknown[],
-  { payload }: Request,
-  { identity, signal }: Session,
-): Job {
-  const write = isLarge(payload.length) ? 'barrier' : 'write';
-  return {
-    order: handler.needs === 'read' ? 'read' : write,
-    run: async () => replyWith(await handler.run(args, { identity, signal })),
-  };
-}
-
-function planStream(
-  handler: StreamHandler,
-  args: readonly unknown[],
-  { reqId }: Request,
-  session: Session,
-): Job {
-  const stream = new CallStream(session, reqId, (caller) => handler.run(args, caller));
-  session.tasks.begin(reqId, stream);
-  return {
-    order: 'read',
-    run: () => Promise.resolve({ ...replyWith(undefined), sent: () => stream.start() }),
-  };
-}
-
-function planUpload(
-  handler: UploadHandler,
-  args: readonly unknown[],
-  { reqId }: Request,
-  { identity, tasks, limits }: Session,
-): Job {
-  const upload = new Upload(limits.uploadIdleMs);
-  tasks.begin(reqId, upload);
-  upload.start((body, signal) => handler.run(args, body, { identity, signal }));
-  return { order: 'free', run: () => Promise.resolve(replyWith(undefined)) };
 }
 
 function replyWith(value: unknown): Reply {

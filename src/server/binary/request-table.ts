@@ -5,7 +5,6 @@ import { MessageType, countingFlags } from '../../wire/message-type.ts';
 import { assertAllowed } from '../access/access.ts';
 import type { Scope } from '../access/access.ts';
 import type { CallTable } from '../calls/call-handler.ts';
-import { Request } from '../request/request.ts';
 import type { Job, MessageHandler, MessageTable, Plan, Session } from '../request/request.ts';
 import { appendBatch, appendTurn } from './append.ts';
 import { attachFs, getBlob, putBlob, ctxCreate, getHead } from '../cxdb/messages.ts';
@@ -54,11 +53,12 @@ export function planRequest(
   handler: MessageHandler | undefined,
   session: Session,
 ): Job {
+  const { type, reqId, payload } = frame;
   const { identity, knowsQuipu } = session;
-  if (handler === undefined) throw unknownType(frame.type);
+  if (handler === undefined) throw unknownType(type);
   assertAllowed(identity, handler.needs);
-  const flags = countingFlags(frame.type, frame.flags, knowsQuipu);
-  return handler.plan(new Request(frame, flags), session);
+  const flags = countingFlags(type, frame.flags, knowsQuipu);
+  return handler.plan({ type, flags, reqId, payload }, session);
 }
 
 function unknownType(type: number): QuipuError<'UNSUPPORTED'> {

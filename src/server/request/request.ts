@@ -6,19 +6,7 @@ import type { LongTasks } from './long-tasks.ts';
 import { TOTAL_BYTES } from '../memory/byte-budget.ts';
 
 /** A message of a client, with only the flags that count. */
-export class Request {
-  readonly type: number;
-  readonly flags: number;
-  readonly reqId: Buffer;
-  readonly payload: Buffer;
-
-  constructor({ type, reqId, payload }: Frame, flags: number) {
-    this.type = type;
-    this.flags = flags;
-    this.reqId = reqId;
-    this.payload = payload;
-  }
-}
+export type Request = Frame;
 
 export interface Reply {
   readonly parts: Parts;

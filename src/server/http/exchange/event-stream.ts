@@ -1,4 +1,4 @@
-import { QuipuError } from '../../../base/errors.ts';
+import { QuipuError, invalid } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { toErrorJson } from './http-error.ts';
 import { PART_BYTES } from './request-room.ts';
@@ -101,6 +101,22 @@ export function encodeEvent({ id, event, data }: SentEvent): Uint8Array {
 export function resumeAt(request: HttpRequest, asked: string | undefined): string | undefined {
   const header = request.header('last-event-id');
   return header === undefined || header === '' ? asked : header;
+}
+
+/** A position that is a number: of an event, or of bytes. Before all of them when there is none. */
+export function countAt(text: string | undefined, what: string, problem: string): number {
+  if (text === undefined) return 0;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw invalid(what, problem);
+}
+
+/** Each item as an event of that name. */
+export async function* named<T>(
+  event: string,
+  items: AsyncIterable<T>,
+  idOf: (item: T) => unknown,
+): AsyncGenerator<SentEvent, void, undefined> {
+  for await (const item of items) yield { id: String(idOf(item)), event, data: item };
 }
 
 /**

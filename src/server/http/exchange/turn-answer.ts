@@ -7,7 +7,7 @@ import { PAGE_BYTES_DEFAULT } from '../../../context/limits.ts';
 import { toTurns } from '../../../context/turns/loaded-page.ts';
 import type { Turn } from '../../../context/turn.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import type { TurnsRead } from './conditions.ts';
+import type { TurnsRead } from './schemas.ts';
 import { jsonReply } from './route.ts';
 import type { HttpRequest, Reply } from './route.ts';
 

@@ -1,14 +1,23 @@
 import { z } from 'zod';
 import { notFound } from '../../../base/errors.ts';
 import type { BlobDetails } from '../../../store/blobs.ts';
-import { isKnown } from '../exchange/conditions.ts';
+import { isKnown, HASH, count, flag, ofBlob, pageOf } from '../exchange/schemas.ts';
 import { readUpload } from '../exchange/read-body.ts';
-import { jsonReply, route } from '../exchange/route.ts';
+import { EXAMPLES, jsonReply, route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
-import { HASH, blobJson, count, flag, ofBlob, pageOf } from '../exchange/schemas.ts';
 
 /** Blobs are named by their content, so a cached copy never becomes stale. */
 const FOR_EVER = 'private, max-age=31536000, immutable';
+
+export const blobJson: z.ZodType = z
+  .strictObject({
+    hash: z.string(),
+    sha256: z.string().optional(),
+    size: z.int().min(0),
+    storedSize: z.int().min(0),
+    existed: z.boolean(),
+  })
+  .register(EXAMPLES, { hash: HASH, size: 0, storedSize: 96, existed: false });
 
 export const blobRoutes: readonly Route[] = [
   route.get('/v1/blobs', {

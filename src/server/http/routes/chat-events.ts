@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { invalid } from '../../../base/errors.ts';
 import type { Chat } from '../../../chat/handle/chats.ts';
 import type { ChatEvent } from '../../../chat/events/event.ts';
 import { refOf } from '../../../chat/events/payloads.ts';
@@ -7,7 +6,7 @@ import type { Question } from '../../../chat/events/payloads.ts';
 import { LINE_PAYLOAD_BYTES } from '../../../chat/events/limits.ts';
 import { loadEvent } from '../../../chat/messages/find-messages.ts';
 import { batchJson, ofChat, eventJson, problemJson, questionBody } from './chat-schemas.ts';
-import { encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
+import { countAt, encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
 import { count } from '../exchange/schemas.ts';
@@ -66,7 +65,8 @@ export const chatEventRoutes: readonly Route[] = [
       type: 'text/event-stream',
     },
     async run({ params: { id }, query, request, store }) {
-      const after = toSeq(resumeAt(request, query.after));
+      const asked = resumeAt(request, query.after);
+      const after = countAt(asked, 'after', 'must be the number of an event');
       const chat = await store.chats.open(id);
       return eventReply(followed(chat, after, request), request);
     },
@@ -162,10 +162,4 @@ function toSent(event: ChatEvent): SentEvent {
   // Types of events written here are words; types from elsewhere could be anything.
   const name = /^[\w.]+$/.test(event.type) ? event.type : 'event';
   return { id: String(event.seq), event: name, data: event };
-}
-
-function toSeq(text: string | undefined): number {
-  if (text === undefined) return 0;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw invalid('after', 'must be the number of an event');
 }

@@ -4,20 +4,57 @@ import { notFound } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
 import type { MetaConditions } from '../../../context/meta-condition.ts';
 import { given } from '../../../base/given.ts';
-import { headCondition, keyCondition } from '../exchange/conditions.ts';
-import { jsonReply, route } from '../exchange/route.ts';
-import type { Reply, Route } from '../exchange/route.ts';
 import {
-  contextJson,
-  contextName,
+  headCondition,
+  keyCondition,
   count,
-  detailsShape,
   flag,
+  idOrZeroText,
+  idText,
   ofContext,
   ofTurn,
   turnIdInBody,
   turnIdOrNoneInBody,
 } from '../exchange/schemas.ts';
+import { EXAMPLES, jsonReply, route } from '../exchange/route.ts';
+import type { Reply, Route } from '../exchange/route.ts';
+
+const detailsShape = {
+  title: z.string().optional(),
+  kind: z.string().optional(),
+  labels: z.array(z.string()).optional(),
+  meta: z.unknown().optional(),
+};
+
+const contextName = z.string().describe('Any text of 1 to 512 bytes in UTF-8');
+
+export const contextJson: z.ZodType = z
+  .strictObject({
+    id: idText,
+    head: idOrZeroText,
+    headDepth: z.int().min(0),
+    base: idOrZeroText,
+    openTurn: idOrZeroText,
+    flags: z.int().min(0).describe('2: a turn is being streamed; 4: it is a fork'),
+    createdAt: z.number(),
+    updatedAt: z.number(),
+    name: contextName.optional(),
+    ...detailsShape,
+    labels: z.array(z.string()),
+  })
+  .describe('A movable head on the tree of turns, and what people say about it')
+  .register(EXAMPLES, {
+    id: '1',
+    head: '2',
+    headDepth: 1,
+    base: '0',
+    openTurn: '0',
+    flags: 0,
+    createdAt: 1_790_000_000_000,
+    updatedAt: 1_790_000_000_500,
+    title: 'fix the parser',
+    labels: ['work'],
+  });
 
 const namedShape = { name: contextName.optional(), ...detailsShape };
 /** In the query: a path cannot hold every text, for instance not "..". */

@@ -19,7 +19,6 @@ import { streamRoutes } from './streams.ts';
 import { turnRoutes } from './turns.ts';
 import { workflowRoutes } from './workflows.ts';
 import type { Needed } from '../../access/access.ts';
-import { errorJson } from '../exchange/schemas.ts';
 import { contextFaces, cxdbContextRoutes } from '../cxdb/context-routes.ts';
 import { eventFaces } from '../cxdb/event-routes.ts';
 import { fsRoutes } from '../cxdb/fs-routes.ts';
@@ -73,6 +72,14 @@ export function createRoutes(): readonly Route[] {
 export function createCxdbRoutes(): readonly Route[] {
   return [...cxdbPortRoutes, ...blobRoutes.filter(({ method }) => method === 'get')];
 }
+
+export const errorJson: z.ZodType = z.strictObject({
+  error: z.strictObject({
+    code: z.string(),
+    message: z.string(),
+    data: z.record(z.string(), z.unknown()),
+  }),
+});
 
 // The description of the API, generated from the schemas that check its input.
 

@@ -6,13 +6,12 @@ import { invalid, notFound } from '../../../base/errors.ts';
 import type { FollowOptions } from '../../../context/contexts.ts';
 import type { StoreEvent } from '../../../store/watch-event.ts';
 import type { Turn } from '../../../context/turn.ts';
-import { readOptions } from '../exchange/conditions.ts';
-import type { TurnsRead } from '../exchange/conditions.ts';
+import { readOptions, contextId, flag, ofContext, readQuery } from '../exchange/schemas.ts';
+import type { TurnsRead } from '../exchange/schemas.ts';
 import { encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import { route } from '../exchange/route.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';
-import { contextId, flag, ofContext, readQuery } from '../exchange/schemas.ts';
 import { isLarge, readAhead, wholeTurn } from '../exchange/turn-answer.ts';
 
 const KINDS = [

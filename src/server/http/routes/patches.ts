@@ -1,7 +1,29 @@
 import { z } from 'zod';
 import type { Route } from '../exchange/route.ts';
-import { encoding, eraseBody, ofBlob, ofTurn, patchJson, toPayload } from '../exchange/schemas.ts';
-import { route } from '../exchange/route.ts';
+import { HASH, encoding, idText, ofBlob, ofTurn, toPayload } from '../exchange/schemas.ts';
+import { EXAMPLES, route } from '../exchange/route.ts';
+
+export const patchJson: z.ZodType = z
+  .strictObject({
+    seq: z.int().min(1),
+    turn: idText,
+    tombstone: z.boolean(),
+    encoding: z.union([encoding, z.int()]),
+    payloadHash: z.string(),
+    size: z.int().min(0),
+    createdAt: z.number(),
+  })
+  .register(EXAMPLES, {
+    seq: 1,
+    turn: '2',
+    tombstone: false,
+    encoding: 'json',
+    payloadHash: HASH,
+    size: 30,
+    createdAt: 1_790_000_001_000,
+  });
+
+const eraseBody = z.strictObject({ reason: z.string(), everywhere: z.boolean().optional() });
 
 const expectedSeq = z
   .int()

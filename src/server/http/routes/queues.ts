@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { invalid } from '../../../base/errors.ts';
 import type { Queue, QueueEvent } from '../../../queue/events/queue.ts';
 import type { Store } from '../../../store/store.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
-import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
+import { countAt, eventReply, named, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import { EXAMPLES, route, routesAt } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
@@ -130,13 +129,14 @@ export const queueRoutes: readonly Route[] = [
     answer: { what: 'Each event with its id', type: 'text/event-stream' },
     async run({ params: { name }, query, request, store }) {
       const queue = await openQueue(store, name);
-      const lastEventId = toEventId(resumeAt(request, query.after));
+      const after = resumeAt(request, query.after);
+      const lastEventId = countAt(after, 'after', 'must be the id of an event');
       const chosen = query.filter === undefined ? {} : { filter: query.filter };
       // An invalid position or filter is an error of the request, so it is found before the stream begins.
       await queue.peek({ lastEventId, limit: 1, maxBytes: 1, ...chosen });
       const { signal } = request;
-      const open = (after = String(lastEventId)): AsyncIterable<SentEvent> =>
-        toSent(queue.follow({ lastEventId: Number(after), signal, ...chosen }));
+      const open = (from = String(lastEventId)): AsyncIterable<SentEvent> =>
+        named('event', queue.follow({ lastEventId: Number(from), signal, ...chosen }), idOf);
       return eventReply(reopened(open, request), request);
     },
   }),
@@ -220,16 +220,8 @@ export const queueRoutes: readonly Route[] = [
   }),
 ];
 
-async function* toSent(
-  events: AsyncIterable<QueueEvent>,
-): AsyncGenerator<SentEvent, void, undefined> {
-  for await (const event of events) yield { id: String(event.id), event: 'event', data: event };
-}
-
-function toEventId(text: string | undefined): number {
-  if (text === undefined) return 0;
-  if (!/^\d{1,15}$/.test(text)) throw invalid('after', 'must be the id of an event');
-  return Number(text);
+function idOf({ id }: QueueEvent): number {
+  return id;
 }
 
 /** Opens a queue that exists. */

@@ -21,7 +21,7 @@ import {
   seqOf,
 } from '../../streams/stream-input.ts';
 import { LARGE_BYTES } from '../exchange/answer-room.ts';
-import { isKnown } from '../exchange/conditions.ts';
+import { isKnown } from '../exchange/schemas.ts';
 import { errorReply } from '../exchange/http-error.ts';
 import { readBody } from '../exchange/read-body.ts';
 import { routesAt } from '../exchange/route.ts';

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { toTurnId } from '../../../base/brand.ts';
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import { invalid, notFound } from '../../../base/errors.ts';
 import type {
   AppendOptions,
+  BatchTurn,
   Contexts,
   NewTurn,
   ReadOptions,
@@ -12,32 +14,97 @@ import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
 import { assertPayloadFits } from '../../../context/payloads/codecs.ts';
 import type { Turn } from '../../../context/turn.ts';
 import { given } from '../../../base/given.ts';
-import { appendConditions, headCondition, readOptions } from '../exchange/conditions.ts';
-import { eventReply, resumeAt } from '../exchange/event-stream.ts';
-import type { SentEvent } from '../exchange/event-stream.ts';
-import { readBody } from '../exchange/read-body.ts';
-import { jsonReply, routesAt } from '../exchange/route.ts';
-import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import {
-  EXAMPLE_TURN,
-  batchTurn,
+  appendConditions,
+  headCondition,
+  readOptions,
+  HASH,
   count,
   encoding,
-  newTurn,
+  idOrZeroText,
+  idText,
   ofContext,
   ofTurn,
   readQuery,
-  toNewTurn,
+  toPayload,
   turnId,
-  turnIdOrNone,
   turnIdOrNoneInBody,
-  turnJson,
 } from '../exchange/schemas.ts';
+import { eventReply, resumeAt } from '../exchange/event-stream.ts';
+import type { SentEvent } from '../exchange/event-stream.ts';
+import { readBody } from '../exchange/read-body.ts';
+import { EXAMPLES, jsonReply, routesAt } from '../exchange/route.ts';
+import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
+import type { Checked } from '../../calls/check-args.ts';
 import { chainReply, pageReply, smallPayloads, turnReply } from '../exchange/turn-answer.ts';
 import type { PageSource } from '../exchange/turn-answer.ts';
 
 const LIMIT_DEFAULT = 50;
+
+const turnIdOrNone = idOrZeroText
+  .transform((id) => toTurnId(id, true))
+  .describe('The id of a turn, or "0" for none');
+
+/** A turn as JSON can carry it: bytes in `base64`, everything else in `payload`. */
+const newTurnFields = {
+  type: z.string(),
+  version: z.int().min(0).optional(),
+  encoding: encoding.optional(),
+  payload: z.unknown().optional(),
+  base64: z.base64().optional().describe('The bytes of the payload, in place of "payload"'),
+};
+
+const newTurn = z.strictObject(newTurnFields);
+
+const batchTurn = z.strictObject({
+  ...newTurnFields,
+  idempotencyKey: z
+    .string()
+    .optional()
+    .describe('The key of this turn alone; all turns of a batch have one, or none'),
+});
+
+const EXAMPLE_TURN = {
+  id: '2',
+  context: '1',
+  parent: '1',
+  depth: 1,
+  type: 'chat.message',
+  version: 1,
+  encoding: 'json',
+  payloadHash: HASH,
+  size: 27,
+  createdAt: 1_790_000_000_500,
+  flags: 0,
+  state: 'sealed',
+  payload: { role: 'user', text: 'hi' },
+};
+
 const OPEN_EXAMPLE = { ...EXAMPLE_TURN, state: 'open', flags: 1, size: 0, payload: '' };
+
+export const turnJson: z.ZodType = z
+  .strictObject({
+    id: idText,
+    context: idText,
+    parent: idOrZeroText,
+    depth: z.int().min(0),
+    type: z.string(),
+    version: z.int().min(0),
+    encoding: z.union([encoding, z.int()]),
+    payloadHash: z.string().optional(),
+    size: z.int().min(0),
+    createdAt: z.number(),
+    flags: z.int().min(0),
+    state: z.enum(['sealed', 'open']),
+    outcome: z.enum(['aborted', 'interrupted']).optional(),
+    patched: z.literal(true).optional(),
+    tombstone: z.literal(true).optional(),
+    reason: z.string().optional(),
+    payload: z.unknown().optional(),
+    undecodable: z.literal(true).optional(),
+  })
+  .describe('A turn; bytes in its payload appear as {"base64": "…"}')
+  .register(EXAMPLES, EXAMPLE_TURN);
 
 const pageQuery = z.strictObject({
   ...readQuery,
@@ -248,6 +315,10 @@ function pageSource(contexts: Contexts, id: ContextId, query: PageQuery): PageSo
     return isCut ? { ...page, nextDepth: end } : page;
   };
   return { read, wanted: end - from, keeps: 'oldest' };
+}
+
+function toNewTurn({ payload, base64, ...turn }: Checked<z.output<typeof batchTurn>>): BatchTurn {
+  return { ...turn, payload: toPayload({ payload, base64 }) };
 }
 
 interface RawQuery {

@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import { notFound } from '../../../base/errors.ts';
+import { given } from '../../../base/given.ts';
 import type {
   EndThread,
-  IndexChange,
   ListThreads,
   NewStep,
   StartThread,
-  Step,
 } from '../../../workflow/threads/workflows.ts';
 import { ANSWER_BYTES } from '../../calls/check-args.ts';
-import { eventReply, reopened, resumeAt } from '../exchange/event-stream.ts';
+import { eventReply, named, reopened, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import { EXAMPLES, jsonReply, route, routesAt } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
@@ -322,7 +321,11 @@ const controlRoutes: readonly Route[] = [
       // A missing thread is an error of the request, so it is found before the stream begins.
       await workflows.steps(id, { limit: 1, content: false });
       const open = (from = after): AsyncIterable<SentEvent> =>
-        toStepEvents(workflows.live(id, { signal, ...(from !== undefined && { after: from }) }));
+        named(
+          'step',
+          workflows.live(id, { signal, ...given({ after: from }) }),
+          ({ hash }) => hash,
+        );
       return eventReply(reopened(open, request), request);
     },
   }),
@@ -336,23 +339,12 @@ const controlRoutes: readonly Route[] = [
     },
     run({ params: { hash }, request, store }) {
       const changes = store.workflows.watchIndex(hash, { signal: request.signal });
-      return eventReply(toIndexEvents(changes), request);
+      return eventReply(
+        named('threads', changes, ({ version }) => version),
+        request,
+      );
     },
   }),
 ];
 
 export const workflowRoutes: readonly Route[] = [...readRoutes, ...writeRoutes, ...controlRoutes];
-
-async function* toStepEvents(
-  steps: AsyncIterable<Step>,
-): AsyncGenerator<SentEvent, void, undefined> {
-  for await (const step of steps) yield { id: step.hash, event: 'step', data: step };
-}
-
-async function* toIndexEvents(
-  changes: AsyncIterable<IndexChange>,
-): AsyncGenerator<SentEvent, void, undefined> {
-  for await (const change of changes) {
-    yield { id: String(change.version), event: 'threads', data: change };
-  }
-}
