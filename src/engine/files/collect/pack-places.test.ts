@@ -29,9 +29,8 @@ describe('places in packs', () => {
   });
 
   it('remember which are dead, also those that nobody told them of', () => {
-    const places = new PackPlaces(1);
+    const places = new PackPlaces();
     for (let offset = 100; offset > 0; offset -= 1) places.add(offset);
-    places.sort();
     for (const offset of [50, 7, 1000]) places.addDead(offset);
     places.removeDead(7);
     expect([50, 7, 1000, 51, 1001].map((offset) => places.isDead(offset))).toEqual([
@@ -43,5 +42,15 @@ describe('places in packs', () => {
     ]);
     places.removeDead(1000);
     expect(places.isDead(1000)).toBe(false);
+  });
+
+  it('are told apart wherever they lie in a pack of hundreds of megabytes', () => {
+    const places = new PackPlaces();
+    const offsets = [3e8, 5, 2 ** 20, 2 ** 20 - 1, 7e7 + 3];
+    for (const offset of offsets) places.add(offset);
+    expect(offsets.map((offset) => places.isOnly(offset))).not.toContain(false);
+    places.addDead(2 ** 20);
+    expect(offsets.map((offset) => places.isDead(offset)).indexOf(true)).toBe(2);
+    expect(places.isOnly(2 ** 20 + 5)).toBe(false);
   });
 });

@@ -3,24 +3,74 @@ import type { BlobPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
 import type { GiveWay } from './give-way.ts';
 
-/** The places of blobs that the index finds in one pack: 5 bytes each, instead of a lookup for every record. */
+/** Bytes of a pack whose places are one stretch: about 4,000 blobs of 250 bytes. */
+const STRETCH_BITS = 20;
+const FIRST_PLACES = 64;
+const GROWTH = 1.5;
+
+/**
+ * The places of blobs that the index finds in one pack: 5 to 7 bytes each, instead of a lookup for every record. All
+ * places are added before the first question.
+ */
 export class PackPlaces {
-  #offsets: Uint32Array;
-  #dead: Uint8Array = new Uint8Array();
+  /** By number. A stretch without places is missing. */
+  readonly #stretches: Stretch[] = [];
   /** Places of blobs that have other places, too. The index must be asked which place counts. */
   readonly #shared: Set<number> = new Set();
   /** Dead records that were not seen in the index. */
   readonly #strayDead: Set<number> = new Set();
-  #count = 0;
 
-  /** `expected` is the approximate number of places. */
-  constructor(expected: number) {
-    this.#offsets = new Uint32Array(Math.max(16, expected));
+  add(offset: number): void {
+    const number = offset >>> STRETCH_BITS;
+    const stretch = (this.#stretches[number] ??= new Stretch());
+    stretch.add(offset);
   }
+
+  addShared(offset: number): void {
+    this.#shared.add(offset);
+  }
+
+  /** True when this is the only place of its blob. */
+  isOnly(offset: number): boolean {
+    return this.#stretchOf(offset) !== undefined && !this.#shared.has(offset);
+  }
+
+  addDead(offset: number): void {
+    const stretch = this.#stretchOf(offset);
+    if (stretch === undefined) this.#strayDead.add(offset);
+    else stretch.setDead(offset, true);
+  }
+
+  isDead(offset: number): boolean {
+    return this.#stretchOf(offset)?.isDead(offset) ?? this.#strayDead.has(offset);
+  }
+
+  removeDead(offset: number): void {
+    const stretch = this.#stretchOf(offset);
+    if (stretch === undefined) this.#strayDead.delete(offset);
+    else stretch.setDead(offset, false);
+  }
+
+  /** The stretch that has this place. */
+  #stretchOf(offset: number): Stretch | undefined {
+    const stretch = this.#stretches[offset >>> STRETCH_BITS];
+    return stretch?.has(offset) === true ? stretch : undefined;
+  }
+}
+
+/**
+ * The places in one stretch of a pack. The first question sorts them, so a collection sorts as it goes through the
+ * pack: to sort 900,000 places at once took 60 ms, in which no commit went on.
+ */
+class Stretch {
+  #offsets = new Uint32Array(FIRST_PLACES);
+  #count = 0;
+  /** One for each place. Missing before the places are sorted. */
+  #dead: Uint8Array | undefined;
 
   add(offset: number): void {
     if (this.#count === this.#offsets.length) {
-      const more = new Uint32Array(this.#count * 2);
+      const more = new Uint32Array(this.#count * GROWTH);
       more.set(this.#offsets);
       this.#offsets = more;
     }
@@ -28,39 +78,30 @@ export class PackPlaces {
     this.#count += 1;
   }
 
-  addShared(offset: number): void {
-    this.#shared.add(offset);
-  }
-
-  /** Call this after all places are added, and before any question. */
-  sort(): void {
-    this.#offsets.subarray(0, this.#count).sort();
-    this.#dead = new Uint8Array(this.#count);
-  }
-
-  /** True when this is the only place of its blob. */
-  isOnly(offset: number): boolean {
-    return this.#find(offset) !== -1 && !this.#shared.has(offset);
-  }
-
-  addDead(offset: number): void {
+  has(offset: number): boolean {
     const at = this.#find(offset);
-    if (at === -1) this.#strayDead.add(offset);
-    else this.#dead[at] = 1;
+    return this.#offsets[at] === offset;
+  }
+
+  /** The place must be there, here and below. */
+  setDead(offset: number, isDead: boolean): void {
+    const at = this.#find(offset);
+    if (this.#dead !== undefined) this.#dead[at] = isDead ? 1 : 0;
   }
 
   isDead(offset: number): boolean {
     const at = this.#find(offset);
-    return at === -1 ? this.#strayDead.has(offset) : this.#dead[at] === 1;
+    return this.#dead?.[at] === 1;
   }
 
-  removeDead(offset: number): void {
-    const at = this.#find(offset);
-    if (at === -1) this.#strayDead.delete(offset);
-    else this.#dead[at] = 0;
+  #sort(): void {
+    this.#offsets = this.#offsets.slice(0, this.#count).sort();
+    this.#dead = new Uint8Array(this.#count);
   }
 
+  /** The first place that is not before `offset`. */
   #find(offset: number): number {
+    if (this.#dead === undefined) this.#sort();
     let low = 0;
     let high = this.#count;
     while (low < high) {
@@ -68,7 +109,7 @@ export class PackPlaces {
       if ((this.#offsets[middle] ?? 0) < offset) low = middle + 1;
       else high = middle;
     }
-    return low < this.#count && this.#offsets[low] === offset ? low : -1;
+    return low;
   }
 }
 
@@ -78,7 +119,7 @@ export async function readPackPlaces(
   uses: readonly PackUse[],
   way: GiveWay,
 ): Promise<Map<number, PackPlaces>> {
-  const found = new Map(uses.map(({ pack, places }) => [pack, new PackPlaces(places)]));
+  const found = new Map(uses.map(({ pack }) => [pack, new PackPlaces()]));
   let before: BlobPlace | undefined;
   for (const place of index.walkBlobs()) {
     const { pack, offset, hash } = place;
@@ -91,7 +132,6 @@ export async function readPackPlaces(
     before = place;
     if (way.isDue) await way.breathe();
   }
-  for (const places of found.values()) places.sort();
   return found;
 }
 

@@ -22,7 +22,7 @@ const PAGE_LISTS = 64;
 const ROOM_TO_LEAVE_BYTES = 64 * 1024 * 1024;
 /** The number of turns to examine while commits wait: about a millisecond of work. */
 const TURNS_AT_ONCE = 16_384;
-/** The number of places in memory at a time, 5 bytes each. A lower number means more walks over the index. */
+/** The number of places in memory at a time, 5 to 7 bytes each. A lower number means more walks over the index. */
 const PLACES_AT_ONCE = 4 * 1024 * 1024;
 
 export interface SweepOptions {

@@ -27,6 +27,8 @@ interface Files {
 export class FileHandles {
   readonly #files: Files;
   readonly #handles = new Map<string, Handle>();
+  /** Closes of dropped handles that are not done. */
+  readonly #closing = new Set<Promise<void>>();
   #drops = 0;
 
   constructor(files: Files) {
@@ -46,24 +48,34 @@ export class FileHandles {
       return await work(handle.file);
     } finally {
       handle.users -= 1;
-      if (handle.dropped && handle.users === 0) await handle.file.close();
+      if (handle.dropped && handle.users === 0) this.#closeDropped(handle.file);
     }
   }
 
   /** Call this after a name was removed or replaced: its older handles must not be used any more. */
-  async drop(name: string): Promise<void> {
+  drop(name: string): void {
     this.#drops += 1;
     const handle = this.#handles.get(name);
     if (handle === undefined) return;
     this.#handles.delete(name);
     handle.dropped = true;
-    if (handle.users === 0) await handle.file.close();
+    if (handle.users === 0) this.#closeDropped(handle.file);
   }
 
   async close(): Promise<void> {
     const files = [...this.#handles.values()].map(({ file }) => file);
     this.#handles.clear();
     await closeAll(files.map((file) => () => file.close()));
+    await Promise.all(this.#closing);
+  }
+
+  /** Nobody waits for this: it takes long for a large file, and no byte of the file is needed any more. */
+  #closeDropped(file: IoFile): void {
+    const closed: Promise<void> = file
+      .close()
+      .catch(() => undefined)
+      .finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
   }
 
   /** The caller already counts as a user: at no moment does the handle look idle. */

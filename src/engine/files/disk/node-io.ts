@@ -13,6 +13,11 @@ const INLINE_READ_BYTES = 64 * 1024;
  * of an append.
  */
 const INLINE_WRITE_BYTES = 512 * 1024;
+/**
+ * The last close of a removed file frees its pages: 25 to 39 ms for a pack of 80 MB, in which this thread could do
+ * nothing else. So another thread closes a removed file of at least this size.
+ */
+const LARGE_REMOVED_BYTES = 1024 * 1024;
 
 /** The real disk. */
 export const nodeIo: Io = {
@@ -137,7 +142,16 @@ class NodeFile implements IoFile {
   }
 
   async close(): Promise<void> {
-    fs.closeSync(this.#fd);
+    const { nlink, size } = fs.fstatSync(this.#fd);
+    if (nlink > 0 || size < LARGE_REMOVED_BYTES) {
+      fs.closeSync(this.#fd);
+      return undefined;
+    }
+    return new Promise((resolve, reject) => {
+      fs.close(this.#fd, (error) =>
+        error === null || error === undefined ? resolve() : reject(error),
+      );
+    });
   }
 
   #readApart(into: Uint8Array, filled: number, position: number): Promise<number> {

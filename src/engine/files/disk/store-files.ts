@@ -250,7 +250,7 @@ export class StoreFiles {
     // A document that was never published has no file, and perhaps not even a folder.
     if ((await this.io.stat(this.pathOf(folder))) === undefined) return;
     await this.io.remove(this.pathOf(name));
-    await this.#handles.drop(name);
+    this.#handles.drop(name);
     this.#dirty.delete(name);
     this.#dirtyFolders.add(folder);
   }
@@ -268,7 +268,7 @@ export class StoreFiles {
       await file.close();
     }
     await this.io.rename(aside, this.pathOf(name));
-    await this.#handles.drop(name);
+    this.#handles.drop(name);
     this.#dirty.add(name);
     this.#dirtyFolders.add(folderOf(name));
   }
