@@ -11,7 +11,7 @@ export interface NewCheckpoint {
   /** The whole state, by name. A name that the parent has and this has not is gone from here on. */
   readonly values: Readonly<Record<string, unknown>>;
   /** The names that may differ from the parent. Other values of the parent stay without a look at them. Default: all. */
-  readonly changed?: Iterable<string>;
+  readonly changed?: readonly string[];
   /** What listings ask for, such as the number of the step. */
   readonly metadata?: unknown;
   /** What belongs to the state besides its values, such as their versions. */
