@@ -11,7 +11,6 @@ import type {
   Taken,
   TakenTurn,
   TurnHead,
-  Usage,
 } from '../source/source.ts';
 import { isEnvelope, SHOWS } from '../show/show-records.ts';
 import {
@@ -24,7 +23,7 @@ import {
   mark,
   readTitles,
 } from './codex-records.ts';
-import { filesAt, titleOf, type AboutFile } from './shared.ts';
+import { filesAt, readUsage, titleOf, type AboutFile } from './shared.ts';
 
 // Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`. A file is one chain in its order. Records have no ids,
 // so their content names them. Texts come twice, as items and as events: an event waits for its item.
@@ -69,6 +68,12 @@ function aboutFile(path: string, titles: ReadonlyMap<string, string>): AboutFile
 /** Text that Codex puts before what a person typed. */
 const INJECTED =
   /^\s*(?:# AGENTS\.md instructions|<(?:environment_context|skill|user_shell_command|turn_aborted|subagent_notification|goal_context|external_|codex_internal_context|user_instructions|permissions))/;
+const TOKENS = {
+  input: 'input_tokens',
+  withCache: true,
+  output: ['output_tokens'],
+  cacheRead: 'cached_input_tokens',
+} as const;
 /** So many texts of items are remembered, and so many records wait behind an event. */
 const RECENT_MAX = 64;
 const HELD_MAX = 64;
@@ -297,13 +302,7 @@ class CodexReader implements RecordReader {
     const totals = JSON.stringify(total ?? null);
     if (!isFields(last) || totals === this.#saved.tokens) return this.#aside(record);
     this.#saved.tokens = totals;
-    const cacheRead = countAt(last, 'cached_input_tokens');
-    const usage: Usage = {
-      input: Math.max(0, countAt(last, 'input_tokens') - cacheRead),
-      output: countAt(last, 'output_tokens'),
-      cacheRead,
-      cacheWrite: 0,
-    };
+    const usage = readUsage(last, TOKENS);
     return {
       ...this.#aside(record),
       head: given({ usage, model: this.#saved.model, at: timeAt(record.value, 'timestamp') }),

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hashText } from '../../base/hash.ts';
 import { given } from '../../base/given.ts';
-import { at, countAt, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   Source,
@@ -11,11 +11,10 @@ import type {
   Taken,
   TakenTurn,
   TurnHead,
-  Usage,
 } from '../source/source.ts';
 import { statFile } from '../source/walk-folder.ts';
 import { SHOWS } from '../show/show-records.ts';
-import { filesAt, titleOf, type AboutFile } from './shared.ts';
+import { filesAt, readUsage, titleOf, type AboutFile } from './shared.ts';
 
 // Gemini CLI: `tmp/<project>/chats/session-<time>-<8 of the id>.jsonl`, older one JSON object in `.json`. The file is a log
 // to replay: a record with a known id replaces the message, others go back or replace the whole list. Only the last
@@ -254,7 +253,7 @@ function toTaken({ id, value }: Message, parent: string | null): TakenTurn | und
       const agent = textAt(call, 'agentId');
       return agent === undefined ? [] : [`agent:${agent}`];
     });
-    const usage = usageOf(value['tokens']);
+    const usage = readUsage(value['tokens'], TOKENS);
     const head: TurnHead = given({
       ...before,
       role: 'assistant' as const,
@@ -270,13 +269,9 @@ function toTaken({ id, value }: Message, parent: string | null): TakenTurn | und
   return { ...base, what: 'message', head: { ...before, role: 'user' } };
 }
 
-function usageOf(tokens: unknown): Usage | undefined {
-  if (!isFields(tokens)) return undefined;
-  const cacheRead = countAt(tokens, 'cached');
-  return {
-    input: Math.max(0, countAt(tokens, 'input') - cacheRead),
-    output: countAt(tokens, 'output') + countAt(tokens, 'thoughts'),
-    cacheRead,
-    cacheWrite: 0,
-  };
-}
+const TOKENS = {
+  input: 'input',
+  withCache: true,
+  output: ['output', 'thoughts'],
+  cacheRead: 'cached',
+} as const;

@@ -1,7 +1,8 @@
 import { isFields } from '../../base/fields.ts';
-import { basename, join } from 'node:path';
+import { readdir, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { given } from '../../base/given.ts';
-import { at, countAt, listAt, textAt, timeAt } from '../source/fields.ts';
+import { at, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   Source,
@@ -10,12 +11,10 @@ import type {
   Taken,
   TakenTurn,
   TurnHead,
-  Usage,
 } from '../source/source.ts';
-import { statPlace } from '../source/walk-folder.ts';
+import { readSmallJson, statPlace, walkFolder } from '../source/walk-folder.ts';
 import { discoverDatabase, closeDatabases } from './opencode-database.ts';
-import { discoverStorage } from './opencode-storage.ts';
-import { titleOf } from './shared.ts';
+import { readUsage, titleOf } from './shared.ts';
 import { SHOWS } from '../show/show-records.ts';
 
 // opencode: a SQLite database, or in older versions one file for each session, message and part. A record is a message
@@ -122,7 +121,7 @@ class OpencodeReader implements RecordReader {
       at: timeAt(info, 'time', 'created'),
       role: isAnswer ? ('assistant' as const) : ('user' as const),
       model: isAnswer ? model : undefined,
-      usage: isAnswer ? usageOf(at(info, 'tokens')) : undefined,
+      usage: isAnswer ? readUsage(at(info, 'tokens'), TOKENS) : undefined,
       flags: flags.length > 0 ? flags : undefined,
     });
     const content = `content ${head.role ?? ''} ${text}`;
@@ -155,15 +154,12 @@ function modelOf(info: unknown): string | undefined {
   return model === undefined || provider === undefined ? model : `${provider}/${model}`;
 }
 
-function usageOf(tokens: unknown): Usage | undefined {
-  if (!isFields(tokens)) return undefined;
-  return {
-    input: countAt(tokens, 'input'),
-    output: countAt(tokens, 'output') + countAt(tokens, 'reasoning'),
-    cacheRead: countAt(tokens, 'cache', 'read'),
-    cacheWrite: countAt(tokens, 'cache', 'write'),
-  };
-}
+const TOKENS = {
+  input: 'input',
+  output: ['output', 'reasoning'],
+  cacheRead: 'cache.read',
+  cacheWrite: 'cache.write',
+} as const;
 
 /** A call that never ended means that the process died. */
 function flagsOf(parts: readonly unknown[]): ('interrupted' | 'truncated')[] {
@@ -181,4 +177,64 @@ function calls(parts: readonly unknown[]): string[] {
     const child = textAt(part, 'state', 'metadata', 'sessionId');
     return child === undefined ? [] : [`agent:${child}`];
   });
+}
+
+// opencode before it had a database: `storage/session/<project>/<session>.json`, `storage/message/<session>/<message>.json`,
+// `storage/part/<message>/<part>.json`. Ids come from the paths; the contents may disagree.
+
+async function* discoverStorage(home: string): AsyncGenerator<SourceFile> {
+  const wants = (name: string): boolean => /^session\/[^/]+\/[^/]+\.json$/.test(name);
+  const storage = join(home, 'storage');
+  for await (const { path, modifiedMs } of walkFolder(storage, wants)) {
+    const session = basename(path, '.json');
+    const root = dirname(dirname(dirname(path)));
+    const messages = await jsonIn(join(root, 'message', session));
+    yield {
+      path: `${path}#messages`,
+      session,
+      form: 'lines',
+      // The file of the session changes with each message, and their number does not go down.
+      size: messages.length,
+      modifiedMs,
+      records: () => readStorage(path, root, session, messages),
+    };
+  }
+}
+
+async function* readStorage(
+  path: string,
+  root: string,
+  session: string,
+  messages: readonly string[],
+): AsyncGenerator<object> {
+  const about = await readSmallJson(path);
+  yield { session: { ...(isFields(about) ? about : {}), id: session } };
+  const infoOf = (id: string): Promise<unknown> =>
+    readSmallJson(join(root, 'message', session, `${id}.json`));
+  // One file is open and in memory at a time, however many messages there are.
+  const times: { readonly id: string; readonly created: number }[] = [];
+  for (const id of messages) {
+    const created = at(await infoOf(id), 'time', 'created');
+    times.push({ id, created: typeof created === 'number' ? created : 0 });
+  }
+  const sorted = times.toSorted((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));
+  for (const { id } of sorted) {
+    const info = await infoOf(id);
+    const parts: object[] = [];
+    for (const part of await jsonIn(join(root, 'part', id))) {
+      const value = await readSmallJson(join(root, 'part', id, `${part}.json`));
+      if (isFields(value)) parts.push({ ...value, id: part });
+    }
+    yield { info: { ...(isFields(info) ? info : {}), id }, parts };
+  }
+}
+
+/** Names of JSON files, without their ends. Ids ascend. A link to a folder is not followed. */
+async function jsonIn(folder: string): Promise<string[]> {
+  const isReal = (await realpath(folder).catch(() => '')) === folder;
+  const names = isReal ? await readdir(folder).catch(() => []) : [];
+  return names
+    .filter((name) => name.endsWith('.json') && textAt({ name }, 'name') !== '.json')
+    .map((name) => name.slice(0, -5))
+    .toSorted();
 }

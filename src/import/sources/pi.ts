@@ -1,7 +1,6 @@
-import { isFields } from '../../base/fields.ts';
 import { basename, dirname, join } from 'node:path';
 import { given } from '../../base/given.ts';
-import { at, countAt, inTable, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
+import { at, inTable, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,
@@ -10,11 +9,10 @@ import type {
   SourceRecord,
   Taken,
   TurnHead,
-  Usage,
 } from '../source/source.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 import { SHOWS } from '../show/show-records.ts';
-import { filesAt, titleOf, type AboutFile } from './shared.ts';
+import { filesAt, readUsage, titleOf, type AboutFile } from './shared.ts';
 
 // pi and oh-my-pi: `sessions/<folder>/<time>_<id>.jsonl`, a header and then entries that form a tree by `id` and
 // `parentId`. oh-my-pi also has blobs, artifacts with the sessions of subagents, and an archive.
@@ -207,7 +205,7 @@ class PiReader implements RecordReader {
       ...before,
       role: role ?? 'user',
       model,
-      usage: usageOf(at(message, 'usage')),
+      usage: readUsage(at(message, 'usage'), TOKENS),
       flags: flags.length > 0 ? flags : undefined,
     });
     const said = role === 'user' ? titleOf(textOf(at(message, 'content'))) : [];
@@ -266,12 +264,12 @@ function modelOf(value: unknown): string | undefined {
   return model === undefined || provider === undefined ? model : `${provider}/${model}`;
 }
 
-function usageOf(usage: unknown): Usage | undefined {
-  if (!isFields(usage)) return undefined;
-  const [input, output] = [countAt(usage, 'input'), countAt(usage, 'output')];
-  const [cacheRead, cacheWrite] = [countAt(usage, 'cacheRead'), countAt(usage, 'cacheWrite')];
-  return { input, output, cacheRead, cacheWrite };
-}
+const TOKENS = {
+  input: 'input',
+  output: ['output'],
+  cacheRead: 'cacheRead',
+  cacheWrite: 'cacheWrite',
+} as const;
 
 /** Subagents are linked to the call that started them. */
 function calls(value: SourceRecord['value']): string[] {

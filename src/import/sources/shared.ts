@@ -10,14 +10,33 @@ import { statPlace, walkFolder, type FoundFile } from '../source/walk-folder.ts'
 
 const TITLE_CHARS = 80;
 
-/** Tokens as the interfaces of models count them. */
-export function readUsage(usage: unknown): Usage | undefined {
+/** The names of the fields with tokens; a field in another one stands behind a dot. Counts of several are added up. */
+interface UsageNames {
+  readonly input: string;
+  /** The input includes what was read from a cache. */
+  readonly withCache?: true;
+  readonly output: readonly string[];
+  readonly cacheRead: string;
+  readonly cacheWrite?: string;
+}
+
+/** As the interfaces of models count them. */
+const OF_INTERFACES: UsageNames = {
+  input: 'input_tokens',
+  output: ['output_tokens'],
+  cacheRead: 'cache_read_input_tokens',
+  cacheWrite: 'cache_creation_input_tokens',
+};
+
+export function readUsage(usage: unknown, names: UsageNames = OF_INTERFACES): Usage | undefined {
   if (!isFields(usage)) return undefined;
+  const count = (name: string): number => countAt(usage, ...name.split('.'));
+  const [input, cacheRead] = [count(names.input), count(names.cacheRead)];
   return {
-    input: countAt(usage, 'input_tokens'),
-    output: countAt(usage, 'output_tokens'),
-    cacheRead: countAt(usage, 'cache_read_input_tokens'),
-    cacheWrite: countAt(usage, 'cache_creation_input_tokens'),
+    input: names.withCache === true ? Math.max(0, input - cacheRead) : input,
+    output: names.output.reduce((sum, name) => sum + count(name), 0),
+    cacheRead,
+    cacheWrite: names.cacheWrite === undefined ? 0 : count(names.cacheWrite),
   };
 }
 
