@@ -1,7 +1,7 @@
 import { NO_TURN, toTurnId, type TurnId, type TurnIdLike } from '../base/brand.ts';
-import { checkBoolean, checkNames } from '../base/check-value.ts';
+import { checkBoolean, checkNames, checkWhole } from '../base/check-value.ts';
 import { invalid } from '../base/errors.ts';
-import { checkBounded, checkLine, kindOf, shown } from '../base/text.ts';
+import { checkBounded, checkLine, kindOf } from '../base/text.ts';
 import type { Batch } from '../engine/batch.ts';
 import type { ContextQuery, TimeRange } from '../engine/engine.ts';
 import { checkDetails } from './context-details.ts';
@@ -45,7 +45,7 @@ export function checkRead(
   maxBytesDefault: number = PAGE_BYTES_DEFAULT,
 ): CheckedRead {
   const { payload = true, as = 'latest', maxBytes = maxBytesDefault } = options;
-  if (typeof payload === 'number') checkCount(payload, 'payload', Number.MAX_SAFE_INTEGER);
+  if (typeof payload === 'number') checkWhole(payload, 'payload', 0, Number.MAX_SAFE_INTEGER);
   else if (typeof payload !== 'boolean') {
     throw invalid('payload', `must be a boolean or a number of bytes, got ${kindOf(payload)}`);
   }
@@ -55,13 +55,7 @@ export function checkRead(
       `must be 'latest', 'original' or a patch's sequence number, got ${String(as)}`,
     );
   }
-  return { payload, as, maxBytes: checkCount(maxBytes, 'maxBytes', Number.MAX_SAFE_INTEGER) };
-}
-
-/** Checks a whole number from 0 to `max`. */
-export function checkCount(n: number, what: string, max: number): number {
-  if (Number.isSafeInteger(n) && n >= 0 && n <= max) return n;
-  throw invalid(what, `must be a whole number from 0 to ${max}, got ${shown(n)}`);
+  return { payload, as, maxBytes: checkWhole(maxBytes, 'maxBytes', 0, Number.MAX_SAFE_INTEGER) };
 }
 
 export function checkType(type: unknown): string {
@@ -71,7 +65,7 @@ export function checkType(type: unknown): string {
 }
 
 export function checkVersion(version: number = 1): number {
-  return checkCount(version, 'version', VERSION_MAX);
+  return checkWhole(version, 'version', 0, VERSION_MAX);
 }
 
 /** Checks the place of a new turn. `parent: 0` makes it a new root: leave it out for the head. */
@@ -119,7 +113,7 @@ export function checkList(options: ListOptions): ContextQuery {
     throw invalid('cursor', `must be a string from the page before, got ${kindOf(cursor)}`);
   }
   return {
-    limit: checkCount(limit, 'limit', PAGE_TURNS_MAX),
+    limit: checkWhole(limit, 'limit', 0, PAGE_TURNS_MAX),
     ...(label !== undefined && { label: checkLine(label, 'label', LABEL_CHARS_MAX) }),
     ...(kind !== undefined && { kind: checkLine(kind, 'kind', KIND_CHARS_MAX) }),
     ...(namePrefix !== undefined && { namePrefix: checkPrefix(namePrefix) }),
@@ -150,7 +144,7 @@ function checkRange<Name extends 'created' | 'updated'>(
 
 function checkTime(given: number | Date, what: string): number {
   const time = given instanceof Date ? given.getTime() : given;
-  return checkCount(time, what, Number.MAX_SAFE_INTEGER);
+  return checkWhole(time, what, 0, Number.MAX_SAFE_INTEGER);
 }
 
 /** The empty prefix is one that every name has. */
@@ -164,13 +158,13 @@ export function checkExpectedSeq(options: { readonly expectedSeq?: number }): {
 } {
   const { expectedSeq } = options;
   if (expectedSeq === undefined) return {};
-  return { expectedSeq: checkCount(expectedSeq, 'expectedSeq', Number.MAX_SAFE_INTEGER) };
+  return { expectedSeq: checkWhole(expectedSeq, 'expectedSeq', 0, Number.MAX_SAFE_INTEGER) };
 }
 
 /** Checks the depths `from` (inclusive) and `to` (exclusive) of a range. */
 export function checkDepths(from: number, to: number): void {
-  checkCount(from, 'fromDepth', Number.MAX_SAFE_INTEGER);
-  checkCount(to, 'toDepth', Number.MAX_SAFE_INTEGER);
+  checkWhole(from, 'fromDepth', 0, Number.MAX_SAFE_INTEGER);
+  checkWhole(to, 'toDepth', 0, Number.MAX_SAFE_INTEGER);
   if (from > to) throw invalid('toDepth', `is not less than fromDepth (${from}), got ${to}`);
 }
 

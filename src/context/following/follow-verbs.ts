@@ -1,8 +1,8 @@
 import { NO_TURN, toContextId, toTurnId } from '../../base/brand.ts';
 import type { ContextId, ContextIdLike, TurnId } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
-import { checkAfter, checkCount, checkRead, type CheckedRead } from '../check-input.ts';
-import { checkSignal } from '../../base/check-value.ts';
+import { checkAfter, checkRead, type CheckedRead } from '../check-input.ts';
+import { checkSignal, checkWhole } from '../../base/check-value.ts';
 import { leavable } from '../../base/leavable.ts';
 import { PAGE_TURNS, walkChain, type ContextsParts, type ReadPage } from '../turns/loaded-page.ts';
 import type { Contexts, FollowOptions, MovedHead } from '../contexts.ts';
@@ -40,7 +40,7 @@ export function followVerbs(parts: ContextsParts): FollowVerbs {
     },
 
     followOpen(turn, { after = 0, signal } = {}) {
-      checkCount(after, 'after', Number.MAX_SAFE_INTEGER);
+      checkWhole(after, 'after', 0, Number.MAX_SAFE_INTEGER);
       const id = toTurnId(turn);
       return leavable(checkSignal(signal), (left) => follower.follow({ id, after, signal: left }));
     },

@@ -1,6 +1,7 @@
 import { toContextId, toTurnId, type TurnId } from '../../base/brand.ts';
+import { checkWhole } from '../../base/check-value.ts';
 import { jsonable } from '../../base/jsonable.ts';
-import { checkCount, checkDepths, checkRead, type CheckedRead } from '../check-input.ts';
+import { checkDepths, checkRead, type CheckedRead } from '../check-input.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TurnRow } from '../../engine/rows.ts';
 import { PAGE_TURNS, toTurnPage, walkChain, type ContextsParts } from './loaded-page.ts';
@@ -19,13 +20,13 @@ export function readVerbs({ engine, readPage }: ContextsParts): ReadVerbs {
   return {
     async last(id, n = LIST_LIMIT_DEFAULT, options = {}) {
       const context = toContextId(id);
-      checkCount(n, 'n', PAGE_TURNS_MAX);
+      checkWhole(n, 'n', 0, PAGE_TURNS_MAX);
       return toTurnPage(await readPage({ kind: 'last', context, n }, checkRead(options)));
     },
 
     async before(id, turn, n = LIST_LIMIT_DEFAULT, options = {}) {
       const page = { context: toContextId(id), turn: toTurnId(turn), n };
-      checkCount(n, 'n', PAGE_TURNS_MAX);
+      checkWhole(n, 'n', 0, PAGE_TURNS_MAX);
       return toTurnPage(await readPage({ kind: 'before', ...page }, checkRead(options)));
     },
 
