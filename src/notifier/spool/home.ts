@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { QuipuError, unsupported } from '../../base/errors.ts';
+import { nodeSpoolIo } from './spool-io.ts';
 
 const VERSION_FILE = 'version';
 const VERSION = '1\n';
@@ -57,7 +58,6 @@ async function makeFolders(home: string): Promise<void> {
   const { makeFolder } = await import('../../engine/files/disk/folders.ts');
   const { nodeIo } = await import('../../engine/files/disk/node-io.ts');
   const { toQuipuError } = await import('../../engine/files/disk/io-error.ts');
-  const { nodeSpoolIo } = await import('./spool-io.ts');
   try {
     for (const folder of FOLDERS) await makeFolder(nodeIo, join(home, folder));
     await nodeSpoolIo.syncFolder(home);

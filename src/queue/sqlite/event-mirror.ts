@@ -2,9 +2,8 @@ import { closeSync, fstatSync, ftruncateSync, openSync, statSync, writeSync } fr
 import { toLine } from '../events/event-line.ts';
 import { FILE_LINES_MAX } from '../events/limits.ts';
 import type { IdRange } from '../events/scan.ts';
-import { putAside } from '../folder/durable-files.ts';
+import { putAside, type QueueFolder } from '../folder/queue-folder.ts';
 import { readTail } from '../folder/mirror-lines.ts';
-import type { QueueFolder } from '../folder/queue-folder.ts';
 import type { Inserted } from './event-table.ts';
 import type { QueueDatabase } from './queue-database.ts';
 

@@ -1,7 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
 import { FILE_LINES_MAX } from '../events/limits.ts';
-import { putAside } from '../folder/durable-files.ts';
-import type { QueueFolder } from '../folder/queue-folder.ts';
+import { putAside, type QueueFolder } from '../folder/queue-folder.ts';
 import type { QueueDatabase } from './queue-database.ts';
 
 type LogLevel = 'INFO' | 'WARN' | 'ERROR';

@@ -2,9 +2,8 @@ import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Database } from '../../base/sqlite.ts';
 import type { FileCopies } from '../../engine/upkeep.ts';
-import { makeFolder, syncPath } from '../folder/durable-files.ts';
+import { makeFolder, syncPath, listQueueFolders, queueFolder } from '../folder/queue-folder.ts';
 import { toQueueError } from '../folder/queue-error.ts';
-import { listQueueFolders, queueFolder } from '../folder/queue-folder.ts';
 
 // Backups of queues. A backup copies only the database. The mirror is written again from it. Logs, locks and files that
 // were put aside belong to one machine and one time.

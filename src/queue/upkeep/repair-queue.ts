@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { Database, type Statement, firstColumn, isSqliteError } from '../../base/sqlite.ts';
 import { sumOf } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
-import { putAside, syncPath } from '../folder/durable-files.ts';
-import { mirrorEnd } from '../folder/mirror-lines.ts';
 import {
+  putAside,
+  syncPath,
   listLostQueues,
   listQueueFolders,
   queueFolder,
   type QueueFolder,
 } from '../folder/queue-folder.ts';
+import { mirrorEnd } from '../folder/mirror-lines.ts';
 import { checkEventsNow, mendEvents } from '../sqlite/mend-events.ts';
 import {
   createDatabase,
