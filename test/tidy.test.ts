@@ -97,6 +97,18 @@ describe('the tree', () => {
     expect(long).toEqual(LONG_FILES);
   });
 
+  it('keeps the files of each adapter under 200 lines together', () => {
+    const lines = new Map<string, number>();
+    for (const file of listFiles('src/adapters', /(?<!\.test)\.ts$/)) {
+      // LangGraph asks for two: a saver of checkpoints, and a store.
+      const [adapter = file] = /[\w-]+?(?=-chunks|\.ts)/.exec(file) ?? [];
+      const length = readProject(file).trimEnd().split('\n').length;
+      lines.set(adapter, (lines.get(adapter) ?? 0) + length);
+    }
+    expect(lines.size).toBe(5);
+    expect([...lines].filter(([, length]) => length >= 200)).toEqual([]);
+  });
+
   it('names files in kebab-case', () => {
     const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)*\.(?:ts|mjs)$/;
     expect(written.filter((file) => !kebab.test(file.slice(file.lastIndexOf('/') + 1)))).toEqual(
