@@ -193,13 +193,8 @@ export interface BlobView {
   readonly zstd?: Uint8Array;
 }
 
-export interface Engine {
-  readonly capabilities: EngineCapabilities;
-  /** The maintenance of the store. */
-  readonly upkeep: Upkeep;
-  /** Resolves once the whole batch would survive a power cut. Throws, and stores nothing, otherwise. */
-  commit(batch: Batch): Promise<Committed>;
-
+/** The reads of contents. */
+export interface ContentReads {
   hasBlob(hash: Hash): Promise<boolean>;
   statBlob(hash: Hash): Promise<BlobStat | undefined>;
   /** The bytes, checked against the hash. The caller owns the array. */
@@ -219,16 +214,9 @@ export interface Engine {
   viewBlobs?(hashes: readonly Hash[]): Promise<readonly (BlobView | undefined)[]>;
   /** Bytes `start` up to `end` (exclusive) in pieces, with bounded memory whatever the size. NOT_FOUND when missing. */
   readBlob(hash: Hash, start?: number, end?: number): AsyncIterable<Uint8Array>;
-  /** The blob is durable when the promise resolves. Nothing refers to the blob yet. */
-  putBlob(source: BlobSource): Promise<BlobStored>;
-  /** The blob with this SHA-256 (64 hex digits), if it was put with one. */
-  findBySha256(sha256: string): Promise<Hash | undefined>;
-  /**
-   * Hashes whose hex digits begin with `prefix`, sorted, after `after`. An engine that keeps a large blob as chunks
-   * lists those, too: each is a blob.
-   */
-  listBlobs(prefix: string, limit: number, after?: Hash): Promise<readonly Hash[]>;
+}
 
+export interface TurnReads {
   getTurn(id: TurnId): Promise<TurnRow | undefined>;
   /** `from` and up to `limit - 1` of its ancestors, newest first. NOT_FOUND when `from` is missing. */
   walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]>;
@@ -243,26 +231,25 @@ export interface Engine {
   commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined>;
   /** Undefined when the turn does not exist or is sealed. */
   getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined>;
+}
 
+export interface ContextReads {
   getHead(id: ContextId): Promise<HeadRow | undefined>;
   getContext(id: ContextId): Promise<ContextRow | undefined>;
   /** The context that has this name. */
   findContext(name: string): Promise<ContextRow | undefined>;
   listContexts(query: ContextQuery): Promise<ContextList>;
+}
 
+/** The reads of what was laid over turns. */
+export interface OverlayReads {
   /** All patches on these turns, by rising sequence number. */
   getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]>;
   /** The file-system root of each of these turns that has one, by rising sequence number. */
   getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]>;
+}
 
-  /** Ids are handed out one after the other, so the tips say how far each kind of record reaches. */
-  tips(): Promise<Tips>;
-  /**
-   * Reads many records at once, for callers that walk the store by number: one request to a remote store. One
-   * damaged record makes the whole request CORRUPT.
-   */
-  getMany(wanted: Wanted): Promise<Found>;
-
+export interface LogReads {
   getLog(name: string): Promise<LogRow | undefined>;
   /** Up to `limit` lines from line `from` (the first is 0). Empty past the end. */
   readLog(name: string, from: number, limit: number): Promise<readonly string[]>;
@@ -273,9 +260,38 @@ export interface Engine {
   salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined>;
   /** Names that start with `prefix`, sorted, after `after`. */
   listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]>;
+}
 
+export interface DocReads {
   getDoc(name: string): Promise<DocRow | undefined>;
   listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]>;
+}
+
+export interface Engine
+  extends ContentReads, TurnReads, ContextReads, OverlayReads, LogReads, DocReads {
+  readonly capabilities: EngineCapabilities;
+  /** The maintenance of the store. */
+  readonly upkeep: Upkeep;
+  /** Resolves once the whole batch would survive a power cut. Throws, and stores nothing, otherwise. */
+  commit(batch: Batch): Promise<Committed>;
+
+  /** The blob is durable when the promise resolves. Nothing refers to the blob yet. */
+  putBlob(source: BlobSource): Promise<BlobStored>;
+  /** The blob with this SHA-256 (64 hex digits), if it was put with one. */
+  findBySha256(sha256: string): Promise<Hash | undefined>;
+  /**
+   * Hashes whose hex digits begin with `prefix`, sorted, after `after`. An engine that keeps a large blob as chunks
+   * lists those, too: each is a blob.
+   */
+  listBlobs(prefix: string, limit: number, after?: Hash): Promise<readonly Hash[]>;
+
+  /** Ids are handed out one after the other, so the tips say how far each kind of record reaches. */
+  tips(): Promise<Tips>;
+  /**
+   * Reads many records at once, for callers that walk the store by number: one request to a remote store. One
+   * damaged record makes the whole request CORRUPT.
+   */
+  getMany(wanted: Wanted): Promise<Found>;
 
   /**
    * Calls back, in commit order, for every commit from now on. Call the result to stop. An engine that can lose its

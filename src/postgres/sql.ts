@@ -71,3 +71,29 @@ export async function ask<R extends object>(
   const { rows } = await client.query<R & pg.QueryResultRow>(config);
   return rows;
 }
+
+/**
+ * Yields the rows of a statement page by page, until there are none. The first value of the statement is the place
+ * behind which a page begins, and the second the number of its rows. `at` tells the place of a row.
+ */
+export async function* pagesOf<R extends object, Place>(
+  sql: Sql,
+  statement: Statement | string,
+  { begin, at, rows, more = [] }: Paging<R, Place>,
+): AsyncGenerator<readonly R[], void, undefined> {
+  for (let place = begin; ;) {
+    const page = await sql.query<R>(statement, [place, rows, ...more]);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    place = at(last);
+  }
+}
+
+export interface Paging<R, Place> {
+  readonly begin: Place;
+  readonly at: (row: R) => Place;
+  readonly rows: number;
+  /** Further values of the statement. */
+  readonly more?: readonly unknown[];
+}

@@ -1,13 +1,14 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, notFound, orNothing } from '../../base/errors.ts';
 import type { DatabaseOptions } from '../../postgres/database.ts';
-import type { BlobUse, Engine, EngineCapabilities, Found, Wanted } from '../engine.ts';
+import type { Engine, EngineCapabilities } from '../engine.ts';
+import { through } from '../through.ts';
 import type { TurnRow } from '../rows.ts';
 import type { Upkeep } from '../upkeep.ts';
 import { BlobReader } from './blobs/blob-reader.ts';
 import { prepareBatch, prepareSource } from './blobs/intake.ts';
-import { LastTurnsReader, TurnReader } from './read/turn-reader.ts';
-import { RecordReader } from './read/record-reader.ts';
+import { lastTurnsReader, turnReads, type Turns } from './read/turn-reader.ts';
+import { recordReads } from './read/record-reader.ts';
 import { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import type { SchemaPart } from '../../postgres/migrate.ts';
@@ -15,7 +16,7 @@ import { ChangeFeed, READ_SEQ } from './feed/change-feed.ts';
 import { GroupCommitter, Rivals } from './commit/commit-group.ts';
 import { Presence } from './feed/presence.ts';
 import { STORE_SCHEMA } from './schema.ts';
-import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
+import { postgresUpkeep } from './upkeep/postgres-upkeep.ts';
 
 /** The parts that opening put together. */
 export interface EngineParts {
@@ -44,8 +45,6 @@ export interface PostgresEngine extends Engine {
   readonly readLast: NonNullable<Engine['readLast']>;
 }
 
-type AssertOpen = (what: string) => void;
-
 /**
  * The engine contract over a PostgreSQL database: one group of batches is one transaction, and any number of
  * servers share it.
@@ -53,11 +52,9 @@ type AssertOpen = (what: string) => void;
 function createEngine(parts: EngineParts): PostgresEngine {
   const { database, committer, feed, presence, upkeep } = parts;
   const blobs = new BlobReader(database, parts.cacheBytes);
-  const turns = new TurnReader(database);
-  const records = new RecordReader(database);
-  const lastTurns = new LastTurnsReader(database, blobs);
+  const turns = turnReads(database);
   let closing: Promise<void> | undefined;
-  const assertOpen: AssertOpen = (what) => {
+  const assertOpen = (what: string): void => {
     if (closing === undefined) return;
     throw new QuipuError('CLOSED', `${what} was called after the store was closed`, { what });
   };
@@ -65,7 +62,26 @@ function createEngine(parts: EngineParts): PostgresEngine {
     capabilities: CAPABILITIES,
     upkeep,
     database,
-    ...readsOf({ blobs, turns, records, lastTurns }, assertOpen),
+    ...through(readsOf(database, turns, blobs), async (name, work) => {
+      assertOpen(name);
+      return work();
+    }),
+    async viewBlob(hash, use) {
+      assertOpen('getBlob');
+      return blobs.view(hash, use);
+    },
+    async getBlob(hash) {
+      const view = await engine.viewBlob(hash);
+      return view && new Uint8Array(view);
+    },
+    hasBlob: async (hash) => (await engine.statBlob(hash)) !== undefined,
+    async *readBlob(hash, start = 0, end = Infinity) {
+      assertOpen('readBlob');
+      for await (const piece of blobs.read(hash, start, end)) {
+        assertOpen('readBlob');
+        yield piece;
+      }
+    },
     async commit(batch) {
       assertOpen('commit');
       const prepared = prepareBatch(database, batch);
@@ -102,89 +118,14 @@ function createEngine(parts: EngineParts): PostgresEngine {
   return engine;
 }
 
-interface Readers {
-  readonly blobs: BlobReader;
-  readonly turns: TurnReader;
-  readonly records: RecordReader;
-  readonly lastTurns: LastTurnsReader;
-}
-
-/** The reads of the contract. Most are methods of one reader, by the same name. */
-function readsOf({ blobs, turns, records, lastTurns }: Readers, assertOpen: AssertOpen) {
-  const viewBlob = async (hash: Hash, use?: BlobUse): Promise<Uint8Array | undefined> => {
-    assertOpen('getBlob');
-    return blobs.view(hash, use);
-  };
+function readsOf(database: Database, turns: Turns, blobs: BlobReader) {
   return {
-    ...whileOpen(assertOpen, blobs, ['statBlob', 'listBlobs']),
-    ...whileOpen(assertOpen, turns, [
-      'getTurn',
-      'walkBack',
-      'ancestorAt',
-      'commonAncestor',
-      'getOpenTurn',
-    ]),
-    ...whileOpen(assertOpen, lastTurns, ['readLast']),
-    ...whileOpen(assertOpen, records, [
-      'findBySha256',
-      'getHead',
-      'getContext',
-      'findContext',
-      'listContexts',
-      'getPatches',
-      'getFsRoots',
-      'tips',
-      'getLog',
-      'readLog',
-      'salvageLog',
-      'listLogs',
-      'getDoc',
-      'listDocs',
-      'stats',
-    ]),
-    viewBlob,
-    async getBlob(hash: Hash): Promise<Uint8Array | undefined> {
-      const view = await viewBlob(hash);
-      return view && new Uint8Array(view);
-    },
-    async hasBlob(hash: Hash): Promise<boolean> {
-      assertOpen('statBlob');
-      return (await blobs.statBlob(hash)) !== undefined;
-    },
-    async *readBlob(hash: Hash, start = 0, end = Infinity): AsyncGenerator<Uint8Array> {
-      assertOpen('readBlob');
-      for await (const piece of blobs.read(hash, start, end)) {
-        assertOpen('readBlob');
-        yield piece;
-      }
-    },
-    async getMany(wanted: Wanted): Promise<Found> {
-      assertOpen('getMany');
-      const [contextRows, heads, turnRows, patchRows] = await Promise.all([
-        records.getContexts(wanted.contexts ?? []),
-        records.getHeads(wanted.heads ?? []),
-        turns.getMany(wanted.turns ?? []),
-        records.getPatchesAt(wanted.patches ?? []),
-      ]);
-      return { contexts: contextRows, heads, turns: turnRows, patches: patchRows };
-    },
-  };
-}
-
-/** Methods of a reader that are refused once the store is closed. */
-function whileOpen<Reader extends object, const Name extends keyof Reader & string>(
-  assertOpen: AssertOpen,
-  reader: Reader,
-  names: readonly Name[],
-): Pick<Reader, Name> {
-  const methods = names.map((name) => [
-    name,
-    async (...args: unknown[]): Promise<unknown> => {
-      assertOpen(name);
-      return (reader[name] as (...given: unknown[]) => Promise<unknown>).apply(reader, args);
-    },
-  ]);
-  return Object.fromEntries(methods) as Pick<Reader, Name>;
+    ...turns,
+    ...recordReads(database, turns),
+    readLast: lastTurnsReader(database, blobs),
+    statBlob: (hash: Hash) => blobs.statBlob(hash),
+    listBlobs: (...range: Parameters<Engine['listBlobs']>) => blobs.listBlobs(...range),
+  } satisfies Partial<Engine>;
 }
 
 async function interrupt(engine: Engine, row: TurnRow | undefined): Promise<void> {
@@ -227,7 +168,7 @@ export async function openPostgresEngine(
     const channel = `quipu_${database.address.schema}`;
     const feed = new ChangeFeed(database, channel, row.seq);
     const presence = new Presence(database, (turn) => engine.interrupt(turn));
-    const upkeep = new PostgresUpkeep({
+    const upkeep = postgresUpkeep({
       database,
       clock,
       server: presence.id,
@@ -242,7 +183,7 @@ export async function openPostgresEngine(
       owner: presence.id,
       channel,
       rivals,
-      reliance: () => upkeep.reliance,
+      reliance: upkeep.reliance,
     };
     const committer = new GroupCommitter(shared, (seq) => feed.note(seq));
     const engine = createEngine({ database, committer, feed, presence, upkeep, cacheBytes });

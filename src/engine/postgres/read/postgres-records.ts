@@ -1,14 +1,12 @@
-import { prepared } from '../../../postgres/sql.ts';
+import { pagesOf, prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
-import { toTurnRow, turnColumns } from './rows.ts';
-import type { Hash, TurnId } from '../../../base/brand.ts';
+import { toPatchRow, toTurnRow, turnColumns } from './rows.ts';
+import type { TurnId } from '../../../base/brand.ts';
 import { bytesToHash, hexOf } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { DocEntry, PatchEntry, Records, Sha256Name, TurnEntry } from '../../adoption.ts';
+import type { PatchEntry, Records, TurnEntry } from '../../adoption.ts';
 import type { DocRow } from '../../rows.ts';
-import { toPatchRow } from './record-reader.ts';
-import type { PatchColumns } from './record-reader.ts';
-import type { TurnColumns } from './rows.ts';
+import type { PatchColumns, TurnColumns } from './rows.ts';
 
 /** Reads every id of a range that was handed out, with its turn or, where the turn is gone, with its key. */
 const TURN_ENTRIES = prepared('turn-entries')`
@@ -26,7 +24,7 @@ const PATCH_ENTRIES = prepared('patch-entries')`
 const SHA256_NAMES = prepared('sha256-names')`
   SELECT sha256, hash FROM quipu.sha256s WHERE sha256 > $1 ORDER BY sha256 LIMIT $2`;
 
-export const ERASED: Statement = prepared('erased')`
+const ERASED = prepared('erased')`
   SELECT e.hash FROM quipu.erased_blobs e WHERE e.hash > $1
   AND NOT EXISTS (SELECT FROM quipu.blobs b WHERE b.hash = e.hash) ORDER BY e.hash LIMIT $2`;
 
@@ -37,74 +35,56 @@ const DOC_ENTRIES = prepared('doc-entries')`
 const PAGE_ROWS = 1024;
 
 /** The reads of the tables for a copy, page by page. Each page is of one moment. */
-export class PostgresRecords implements Records {
-  readonly #database: Database;
+export function postgresRecords(database: Database): Records {
+  const byBytes = <R extends object>(statement: Statement, at: (row: R) => Uint8Array) =>
+    pagesOf<R, Uint8Array>(database, statement, { begin: Buffer.alloc(0), at, rows: PAGE_ROWS });
+  return {
+    async turns(from, limit) {
+      const first = Math.max(1, Number(from));
+      const rows = await database.query<TurnColumns & { number: number; gone_key: Uint8Array }>(
+        TURN_ENTRIES,
+        [first, first + limit],
+      );
+      return rows.map((columns): TurnEntry => {
+        const id = BigInt(columns.number) as TurnId;
+        const isGone = columns.id === null;
+        const bytes = isGone ? columns.gone_key : columns.key;
+        const key = bytes === null ? {} : { key: new Uint8Array(bytes) };
+        return isGone ? { id, gone: true, ...key } : { id, row: toTurnRow(columns), ...key };
+      });
+    },
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
+    async patches(from, limit) {
+      const first = Math.max(1, from);
+      const rows = await database.query<
+        PatchColumns & { number: number; fs_root: boolean; replaced: boolean }
+      >(PATCH_ENTRIES, [first, first + limit]);
+      return rows.map((columns): PatchEntry => {
+        const { number: seq, fs_root: isRoot, replaced, created_at: createdAt } = columns;
+        if (columns.seq === null) return { seq, gone: true };
+        const patch = toPatchRow(columns);
+        if (!isRoot) return { seq, patch };
+        const { turn, payload: root } = patch;
+        return { seq, fsRoot: { turn, root, seq }, createdAt, replaced };
+      });
+    },
 
-  async turns(from: TurnId, limit: number): Promise<readonly TurnEntry[]> {
-    const first = Math.max(1, Number(from));
-    const rows = await this.#database.query<TurnColumns & { number: number; gone_key: Uint8Array }>(
-      TURN_ENTRIES,
-      [first, first + limit],
-    );
-    return rows.map((columns): TurnEntry => {
-      const id = BigInt(columns.number) as TurnId;
-      if (columns.id === null) {
-        const { gone_key: key } = columns;
-        return { id, gone: true, ...(key !== null && { key: new Uint8Array(key) }) };
+    async *sha256Names() {
+      type Row = { sha256: Uint8Array; hash: Uint8Array };
+      for await (const page of byBytes<Row>(SHA256_NAMES, ({ sha256 }) => sha256)) {
+        yield page.map(({ sha256, hash }) => ({ sha256: hexOf(sha256), hash: bytesToHash(hash) }));
       }
-      const { key } = columns;
-      return { id, row: toTurnRow(columns), ...(key !== null && { key: new Uint8Array(key) }) };
-    });
-  }
+    },
 
-  async patches(from: number, limit: number): Promise<readonly PatchEntry[]> {
-    const first = Math.max(1, from);
-    const rows = await this.#database.query<
-      PatchColumns & { number: number; fs_root: boolean; replaced: boolean }
-    >(PATCH_ENTRIES, [first, first + limit]);
-    return rows.map((columns): PatchEntry => {
-      const { number: seq, fs_root: isRoot, replaced, created_at: createdAt } = columns;
-      if (columns.seq === null) return { seq, gone: true };
-      const patch = toPatchRow(columns);
-      if (!isRoot) return { seq, patch };
-      const { turn, payload: root } = patch;
-      return { seq, fsRoot: { turn, root, seq }, createdAt, replaced };
-    });
-  }
+    async *erased() {
+      for await (const page of byBytes<{ hash: Uint8Array }>(ERASED, ({ hash }) => hash)) {
+        yield page.map(({ hash }) => bytesToHash(hash));
+      }
+    },
 
-  async *sha256Names(): AsyncGenerator<readonly Sha256Name[]> {
-    type Row = { sha256: Uint8Array; hash: Uint8Array };
-    for await (const page of this.#pages<Row>(SHA256_NAMES, ({ sha256 }) => sha256)) {
-      yield page.map(({ sha256, hash }) => ({ sha256: hexOf(sha256), hash: bytesToHash(hash) }));
-    }
-  }
-
-  async *erased(): AsyncGenerator<readonly Hash[]> {
-    type Row = { hash: Uint8Array };
-    for await (const page of this.#pages<Row>(ERASED, ({ hash }) => hash)) {
-      yield page.map(({ hash }) => bytesToHash(hash));
-    }
-  }
-
-  async docs(names: readonly string[]): Promise<readonly DocEntry[]> {
-    const rows = await this.#database.query<DocRow & { published: boolean }>(DOC_ENTRIES, [names]);
-    return rows.map(({ published, ...row }) => ({ row, published }));
-  }
-
-  async *#pages<R extends object>(
-    statement: { readonly name: string; readonly text: string },
-    at: (row: R) => Uint8Array,
-  ): AsyncGenerator<readonly R[]> {
-    for (let after: Uint8Array = Buffer.alloc(0); ;) {
-      const page = await this.#database.query<R>(statement, [after, PAGE_ROWS]);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      yield page;
-      after = at(last);
-    }
-  }
+    async docs(names) {
+      const rows = await database.query<DocRow & { published: boolean }>(DOC_ENTRIES, [names]);
+      return rows.map(({ published, ...row }) => ({ row, published }));
+    },
+  };
 }

@@ -1,53 +1,91 @@
-import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
-import { QuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
+import { QuipuError } from '../../../base/errors.ts';
+import type { TurnId } from '../../../base/brand.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { Statement } from '../../../postgres/sql.ts';
-import type { ContextList, ContextQuery, EngineStats, Tips } from '../../engine.ts';
-import { toHeadRow } from '../../plan/report.ts';
+import { prepared, type Statement } from '../../../postgres/sql.ts';
 import type {
-  ContextRow,
-  DocRow,
-  FsRootRow,
-  HeadRow,
-  LogDamage,
-  LogRow,
-  PatchRow,
-  SalvagedLog,
-} from '../../rows.ts';
+  ContextReads,
+  DocReads,
+  Engine,
+  EngineStats,
+  LogReads,
+  OverlayReads,
+} from '../../engine.ts';
+import { toHeadRow } from '../../plan/report.ts';
+import type { DocRow, LogDamage, LogRow } from '../../rows.ts';
 import { listContexts } from './list-contexts.ts';
-import type { ContextColumns } from './rows.ts';
 import {
-  FIND_BY_SHA256,
-  FIND_CONTEXT,
-  GET_CONTEXT,
-  GET_CONTEXTS,
+  CONTEXT_COLUMNS,
+  type ContextColumns,
   GET_DOC,
-  GET_LOG,
-  GET_OVERLAYS,
-  GET_PATCHES_AT,
-  LIST_DOCS,
-  LIST_LOGS,
-  READ_LOG,
-  STATS,
-  TIPS,
+  type OverlayColumns,
+  PATCH_COLUMNS,
+  type PatchColumns,
   toContextRow,
+  toFsRoots,
   toHeadRecord,
+  toPatchRow,
 } from './rows.ts';
+import type { Turns } from './turn-reader.ts';
 
-export interface PatchColumns {
+/** The SHA-256 name of a blob outlives the blob. */
+const FIND_BY_SHA256 = prepared('find-by-sha256')`
+  SELECT s.hash FROM quipu.sha256s s JOIN quipu.blobs b ON b.hash = s.hash WHERE s.sha256 = $1`;
+
+const GET_CONTEXT = prepared('get-context')`
+  SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE c.id = $1 AND NOT c.removed`;
+
+const FIND_CONTEXT = prepared('find-context')`
+  SELECT ${CONTEXT_COLUMNS} FROM quipu.context_names n JOIN quipu.contexts c ON c.id = n.context
+  WHERE n.name = $1 AND NOT c.removed`;
+
+const GET_CONTEXTS = prepared('get-contexts')`
+  SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c
+  WHERE c.id = ANY($1::bigint[]) AND NOT c.removed ORDER BY c.id`;
+
+const GET_OVERLAYS = prepared('get-overlays')`
+  SELECT ${PATCH_COLUMNS}, p.fs_root FROM quipu.patches p WHERE p.turn = ANY($1::bigint[]) ORDER BY p.seq`;
+
+const GET_PATCHES_AT = prepared('get-patches-at')`
+  SELECT ${PATCH_COLUMNS} FROM quipu.patches p
+  WHERE p.seq = ANY($1::bigint[]) AND NOT p.fs_root ORDER BY p.seq`;
+
+const TIPS = prepared('tips')`
+  SELECT next_turn - 1 AS turn, next_context - 1 AS context, next_patch - 1 AS patch,
+  ARRAY(SELECT o.turn::text FROM quipu.open_turns o ORDER BY o.turn) AS open FROM quipu.clock`;
+
+const GET_LOG = prepared('get-log')`
+  SELECT name, lines, bytes FROM quipu.logs WHERE name = $1`;
+
+/** Also reads the length of the log, so that a missing line is noticed. */
+const READ_LOG = prepared('read-log')`
+  SELECT l.lines, l.bytes, n.nth, n.line FROM quipu.logs l
+  LEFT JOIN quipu.log_lines n ON n.name = l.name AND n.nth >= $2 AND n.nth < $3 WHERE l.name = $1 ORDER BY n.nth`;
+
+const LIST_LOGS = prepared('list-logs')`
+  SELECT name FROM quipu.logs WHERE name >= $1 AND name < $2 AND name > $3 ORDER BY name LIMIT $4`;
+
+const LIST_DOCS = prepared('list-docs')`
+  SELECT name FROM quipu.docs WHERE name >= $1 AND name < $2 AND name > $3 AND content IS NOT NULL
+  ORDER BY name LIMIT $4`;
+
+/** The server's settings decide about durability: a server that does not sync reports `unsafe`. */
+const STATS = prepared('stats')`
+  SELECT CASE WHEN current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'
+    THEN 'unsafe' ELSE 'safe' END AS durability,
+  turns, contexts, next_patch - 1 AS patches, blobs, blob_bytes AS "blobBytes", stored_bytes AS "storedBytes",
+  logical_bytes AS "logicalBytes", logs, docs,
+  (SELECT coalesce(json_agg(json_build_object('part', part, 'bytes', bytes) ORDER BY bytes DESC, part), '[]')
+    FROM (SELECT r.relname AS part, pg_total_relation_size(r.oid) AS bytes FROM pg_class r
+      WHERE r.relnamespace = to_regnamespace($1) AND r.relkind = 'r') AS tables) AS disk
+  FROM quipu.clock`;
+
+interface TipColumns {
   readonly turn: number;
-  readonly seq: number;
-  readonly tombstone: boolean;
-  readonly encoding: number;
-  readonly payload: Uint8Array;
-  readonly size: number;
-  readonly created_at: number;
-}
-
-export interface OverlayColumns extends PatchColumns {
-  readonly fs_root: boolean;
+  readonly context: number;
+  readonly patch: number;
+  readonly open: readonly string[];
 }
 
 interface LogLineColumns {
@@ -57,116 +95,108 @@ interface LogLineColumns {
   readonly line: string | null;
 }
 
-type NameRange = [prefix: string, limit: number, after?: string];
+/** Every read of the contract except turns and blobs. */
+export type RecordReads = ContextReads &
+  OverlayReads &
+  LogReads &
+  DocReads &
+  Pick<Engine, 'findBySha256' | 'getMany' | 'stats' | 'tips'>;
 
-/** Reads everything except turns and blobs. Each answer is one statement, and so of one moment. */
-export class RecordReader {
-  readonly #database: Database;
-  readonly #asked: Map<string, Promise<readonly OverlayColumns[]>> = new Map();
+/** Each answer is one statement, and so of one moment. */
+export function recordReads(database: Database, turnReads: Turns): RecordReads {
+  const overlays = askedOnce((turns: readonly TurnId[]) =>
+    database.query<OverlayColumns>(GET_OVERLAYS, [turns]),
+  );
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
+  return {
+    async findBySha256(sha256) {
+      const row = await askOne<{ hash: Uint8Array }>(
+        database,
+        FIND_BY_SHA256,
+        Buffer.from(sha256, 'hex'),
+      );
+      return row && bytesToHash(row.hash);
+    },
 
-  async findBySha256(sha256: string): Promise<Hash | undefined> {
-    const [row] = await this.#database.query<{ hash: Uint8Array }>(FIND_BY_SHA256, [
-      Buffer.from(sha256, 'hex'),
-    ]);
-    return row && bytesToHash(row.hash);
-  }
+    async getHead(id) {
+      const row = await askOne<ContextColumns>(database, GET_CONTEXT, id);
+      return row && toHeadRow(toHeadRecord(row));
+    },
 
-  async getHead(id: ContextId): Promise<HeadRow | undefined> {
-    const [row] = await this.#database.query<ContextColumns>(GET_CONTEXT, [id]);
-    return row && toHeadRow(toHeadRecord(row));
-  }
+    async getContext(id) {
+      const row = await askOne<ContextColumns>(database, GET_CONTEXT, id);
+      return row && toContextRow(row);
+    },
 
-  async getContext(id: ContextId): Promise<ContextRow | undefined> {
-    const [row] = await this.#database.query<ContextColumns>(GET_CONTEXT, [id]);
-    return row && toContextRow(row);
-  }
+    async findContext(name) {
+      const row = await askOne<ContextColumns>(database, FIND_CONTEXT, encodeUtf8(name));
+      return row && toContextRow(row);
+    },
 
-  async findContext(name: string): Promise<ContextRow | undefined> {
-    const [row] = await this.#database.query<ContextColumns>(FIND_CONTEXT, [encodeUtf8(name)]);
-    return row && toContextRow(row);
-  }
+    listContexts: (query) => listContexts(database, query),
 
-  async getContexts(ids: readonly ContextId[]): Promise<ContextRow[]> {
-    return (await this.#contexts(ids)).map(toContextRow);
-  }
+    async getPatches(turns) {
+      const rows = await overlays(turns);
+      return rows.filter((row) => !row.fs_root).map(toPatchRow);
+    },
 
-  async getHeads(ids: readonly ContextId[]): Promise<HeadRow[]> {
-    return (await this.#contexts(ids)).map((row) => toHeadRow(toHeadRecord(row)));
-  }
+    getFsRoots: async (turns) => toFsRoots(await overlays(turns)),
 
-  async #contexts(ids: readonly ContextId[]): Promise<readonly ContextColumns[]> {
-    if (ids.length === 0) return [];
-    return this.#database.query<ContextColumns>(GET_CONTEXTS, [ids]);
-  }
+    async tips() {
+      const row = await askOne<TipColumns>(database, TIPS);
+      const { turn = 0, context = 0, patch = 0, open = [] } = row ?? {};
+      return {
+        turn: BigInt(turn) as TurnId,
+        context: BigInt(context),
+        patch,
+        open: open.map((id) => BigInt(id) as TurnId),
+      };
+    },
 
-  async getPatches(turns: readonly TurnId[]): Promise<PatchRow[]> {
-    const rows = await this.#overlays(turns);
-    return rows.filter((row) => !row.fs_root).map(toPatchRow);
-  }
+    async getMany({ contexts = [], heads = [], turns = [], patches = [] }) {
+      const seqs = patches.filter((seq) => Number.isSafeInteger(seq));
+      const [contextRows, headRows, turnRows, patchRows] = await Promise.all([
+        ask<ContextColumns>(database, GET_CONTEXTS, contexts),
+        ask<ContextColumns>(database, GET_CONTEXTS, heads),
+        turnReads.getTurns(turns),
+        ask<PatchColumns>(database, GET_PATCHES_AT, seqs),
+      ]);
+      return {
+        contexts: contextRows.map(toContextRow),
+        heads: headRows.map((row) => toHeadRow(toHeadRecord(row))),
+        turns: turnRows,
+        patches: patchRows.map(toPatchRow),
+      };
+    },
 
-  async getPatchesAt(seqs: readonly number[]): Promise<PatchRow[]> {
-    const given = seqs.filter((seq) => Number.isSafeInteger(seq));
-    if (given.length === 0) return [];
-    const rows = await this.#database.query<PatchColumns>(GET_PATCHES_AT, [given]);
-    return rows.map(toPatchRow);
-  }
+    ...nameReads(database),
 
-  async getFsRoots(turns: readonly TurnId[]): Promise<FsRootRow[]> {
-    return toFsRoots(await this.#overlays(turns));
-  }
+    async stats() {
+      type Columns = Omit<EngineStats, 'engine' | 'damage' | 'diskBytes'>;
+      const row = await askOne<Columns>(database, STATS, database.address.schema);
+      if (row === undefined) throw new Error('the store has no clock');
+      const diskBytes = row.disk.reduce((sum, { bytes }) => sum + bytes, 0);
+      return { engine: 'postgres', ...row, diskBytes, damage: [] };
+    },
+  };
+}
 
-  /** Reads patches and file-system roots. A page asks for both at the same moment, and gets one answer. */
-  async #overlays(turns: readonly TurnId[]): Promise<readonly OverlayColumns[]> {
-    const key = turns.join();
-    const asked = this.#asked.get(key);
-    if (asked !== undefined) return asked;
-    const answer = this.#database.query<OverlayColumns>(GET_OVERLAYS, [turns]);
-    this.#asked.set(key, answer);
-    // Later calls send their own statement, because there may be more rows by then.
-    queueMicrotask(() => this.#asked.delete(key));
-    return answer;
-  }
-
-  async tips(): Promise<Tips> {
-    const [row] = await this.#database.query<{
-      turn: number;
-      context: number;
-      patch: number;
-      open: readonly string[];
-    }>(TIPS);
-    const { turn = 0, context = 0, patch = 0, open = [] } = row ?? {};
-    return {
-      turn: BigInt(turn) as TurnId,
-      context: BigInt(context),
-      patch,
-      open: open.map((id) => BigInt(id) as TurnId),
+/** The reads of logs and documents. */
+function nameReads(database: Database): LogReads & DocReads {
+  /** `~` is greater than every character of a name. */
+  const listNames =
+    (statement: Statement): DocReads['listDocs'] =>
+    async (prefix, limit, after = '') => {
+      const count = Math.min(limit, Number.MAX_SAFE_INTEGER);
+      const values = [prefix, `${prefix}~`, after, count];
+      const rows = await database.query<{ name: string }>(statement, values);
+      return rows.map(({ name }) => name);
     };
-  }
 
-  async getLog(name: string): Promise<LogRow | undefined> {
-    const [row] = await this.#database.query<LogRow>(GET_LOG, [name]);
-    return row;
-  }
-
-  async readLog(name: string, from: number, limit: number): Promise<string[]> {
-    const found = await this.salvageLog(name, from, limit);
-    return (found?.page ?? []).map((line) => {
-      if (typeof line === 'string') return line;
-      throw new QuipuError('CORRUPT', `${name}: ${line.what}`, {
-        file: line.file,
-        offset: line.offset,
-      });
-    });
-  }
-
-  async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+  const salvageLog: LogReads['salvageLog'] = async (name, from, limit) => {
     const first = Math.min(from, Number.MAX_SAFE_INTEGER);
     const end = Math.min(from + limit, Number.MAX_SAFE_INTEGER);
-    const rows = await this.#database.query<LogLineColumns>(READ_LOG, [name, first, end]);
+    const rows = await database.query<LogLineColumns>(READ_LOG, [name, first, end]);
     const [log] = rows;
     if (log === undefined) return undefined;
     const { lines, bytes } = log;
@@ -176,71 +206,61 @@ export class RecordReader {
       page.push(known.get(nth) ?? missingLine(nth));
     }
     return { lines, bytes, page, damage: page.filter((line) => typeof line !== 'string') };
-  }
+  };
 
-  async listContexts(query: ContextQuery): Promise<ContextList> {
-    return listContexts(this.#database, query);
-  }
+  return {
+    getLog: (name) => askOne<LogRow>(database, GET_LOG, name),
 
-  async listLogs(...range: NameRange): Promise<string[]> {
-    return this.#listNames(LIST_LOGS, ...range);
-  }
+    async readLog(name, from, limit) {
+      const found = await salvageLog(name, from, limit);
+      return (found?.page ?? []).map((line) => {
+        if (typeof line === 'string') return line;
+        const { file, offset, what } = line;
+        throw new QuipuError('CORRUPT', `${name}: ${what}`, { file, offset });
+      });
+    },
 
-  async listDocs(...range: NameRange): Promise<string[]> {
-    return this.#listNames(LIST_DOCS, ...range);
-  }
+    salvageLog,
+    listLogs: listNames(LIST_LOGS),
+    getDoc: (name) => askOne<DocRow>(database, GET_DOC, name),
+    listDocs: listNames(LIST_DOCS),
+  };
+}
 
-  /** `~` is greater than every character of a name. */
-  async #listNames(statement: Statement, ...[prefix, limit, after]: NameRange): Promise<string[]> {
-    const count = Math.min(limit, Number.MAX_SAFE_INTEGER);
-    const rows = await this.#database.query<{ name: string }>(statement, [
-      prefix,
-      `${prefix}~`,
-      after ?? '',
-      count,
-    ]);
-    return rows.map(({ name }) => name);
-  }
+async function askOne<R extends object>(
+  database: Database,
+  statement: Statement,
+  ...values: unknown[]
+): Promise<R | undefined> {
+  return (await database.query<R>(statement, values))[0];
+}
 
-  async getDoc(name: string): Promise<DocRow | undefined> {
-    const [row] = await this.#database.query<DocRow>(GET_DOC, [name]);
-    return row;
-  }
+/** The rows of a statement about these values. No values need no statement. */
+async function ask<R extends object>(
+  database: Database,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<readonly R[]> {
+  return values.length === 0 ? [] : database.query<R>(statement, [values]);
+}
 
-  async stats(): Promise<EngineStats> {
-    type Columns = Omit<EngineStats, 'engine' | 'damage' | 'diskBytes'>;
-    const { schema } = this.#database.address;
-    const [row] = await this.#database.query<Columns>(STATS, [schema]);
-    if (row === undefined) throw new Error('the store has no clock');
-    const diskBytes = row.disk.reduce((sum, { bytes }) => sum + bytes, 0);
-    return { engine: 'postgres', ...row, diskBytes, damage: [] };
-  }
+/** A page asks for patches and roots at the same moment, and gets one answer. */
+function askedOnce<R>(
+  ask: (turns: readonly TurnId[]) => Promise<R>,
+): (turns: readonly TurnId[]) => Promise<R> {
+  const asked = new Map<string, Promise<R>>();
+  return async (turns) => {
+    const key = turns.join();
+    const known = asked.get(key);
+    if (known !== undefined) return known;
+    const answer = ask(turns);
+    asked.set(key, answer);
+    // Later calls send their own statement, because there may be more rows by then.
+    queueMicrotask(() => asked.delete(key));
+    return answer;
+  };
 }
 
 function missingLine(nth: number): LogDamage {
   return { file: 'log_lines', offset: nth, bytes: 0, what: `line ${nth} is gone` };
-}
-
-/** Takes rows by rising number: the last root that a turn was given counts. */
-export function toFsRoots(rows: readonly OverlayColumns[]): FsRootRow[] {
-  const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
-  return [...newest.values()]
-    .toSorted((a, b) => a.seq - b.seq)
-    .map((row) => ({
-      turn: BigInt(row.turn) as TurnId,
-      root: bytesToHash(row.payload),
-      seq: row.seq,
-    }));
-}
-
-export function toPatchRow(columns: PatchColumns): PatchRow {
-  return {
-    seq: columns.seq,
-    turn: BigInt(columns.turn) as TurnId,
-    tombstone: columns.tombstone,
-    encoding: columns.encoding,
-    payload: bytesToHash(columns.payload),
-    size: columns.size,
-    createdAt: columns.created_at,
-  };
 }

@@ -1,7 +1,7 @@
 import type { ContextId, TurnId } from '../../../base/brand.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import { toHeadRow } from '../../plan/report.ts';
-import type { ContextRow, TurnRow } from '../../rows.ts';
+import type { ContextRow, FsRootRow, PatchRow, TurnRow } from '../../rows.ts';
 import { mustReadContextMeta } from '../../context-meta.ts';
 import { NO_TURN } from '../../../base/brand.ts';
 import { bytesToHash } from '../../../base/hash.ts';
@@ -126,57 +126,43 @@ export function toTreeTurn(columns: TurnColumns): TreeTurn {
 
 export const PATCH_COLUMNS: string = `p.turn, p.seq, p.tombstone, p.encoding, ${shownHash('p.payload')}, p.size, p.created_at`;
 
-/** The SHA-256 name of a blob outlives the blob. */
-export const FIND_BY_SHA256: Statement = prepared('find-by-sha256')`
-  SELECT s.hash FROM quipu.sha256s s JOIN quipu.blobs b ON b.hash = s.hash WHERE s.sha256 = $1`;
-
-export const GET_CONTEXT: Statement = prepared('get-context')`
-  SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE c.id = $1 AND NOT c.removed`;
-
-export const FIND_CONTEXT: Statement = prepared('find-context')`
-  SELECT ${CONTEXT_COLUMNS} FROM quipu.context_names n JOIN quipu.contexts c ON c.id = n.context
-  WHERE n.name = $1 AND NOT c.removed`;
-
-export const GET_CONTEXTS: Statement = prepared('get-contexts')`
-  SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c
-  WHERE c.id = ANY($1::bigint[]) AND NOT c.removed ORDER BY c.id`;
-
-export const GET_OVERLAYS: Statement = prepared('get-overlays')`
-  SELECT ${PATCH_COLUMNS}, p.fs_root FROM quipu.patches p WHERE p.turn = ANY($1::bigint[]) ORDER BY p.seq`;
-
-export const GET_PATCHES_AT: Statement = prepared('get-patches-at')`
-  SELECT ${PATCH_COLUMNS} FROM quipu.patches p
-  WHERE p.seq = ANY($1::bigint[]) AND NOT p.fs_root ORDER BY p.seq`;
-
-export const TIPS: Statement = prepared('tips')`
-  SELECT next_turn - 1 AS turn, next_context - 1 AS context, next_patch - 1 AS patch,
-  ARRAY(SELECT o.turn::text FROM quipu.open_turns o ORDER BY o.turn) AS open FROM quipu.clock`;
-
-export const GET_LOG: Statement = prepared('get-log')`
-  SELECT name, lines, bytes FROM quipu.logs WHERE name = $1`;
-
-/** Also reads the length of the log, so that a missing line is noticed. */
-export const READ_LOG: Statement = prepared('read-log')`
-  SELECT l.lines, l.bytes, n.nth, n.line FROM quipu.logs l
-  LEFT JOIN quipu.log_lines n ON n.name = l.name AND n.nth >= $2 AND n.nth < $3 WHERE l.name = $1 ORDER BY n.nth`;
-
-export const LIST_LOGS: Statement = prepared('list-logs')`
-  SELECT name FROM quipu.logs WHERE name >= $1 AND name < $2 AND name > $3 ORDER BY name LIMIT $4`;
-
 export const GET_DOC: Statement = prepared('get-doc')`
   SELECT name, version, content FROM quipu.docs WHERE name = $1 AND content IS NOT NULL`;
 
-export const LIST_DOCS: Statement = prepared('list-docs')`
-  SELECT name FROM quipu.docs WHERE name >= $1 AND name < $2 AND name > $3 AND content IS NOT NULL
-  ORDER BY name LIMIT $4`;
+export interface PatchColumns {
+  readonly turn: number;
+  readonly seq: number;
+  readonly tombstone: boolean;
+  readonly encoding: number;
+  readonly payload: Uint8Array;
+  readonly size: number;
+  readonly created_at: number;
+}
 
-/** The server's settings decide about durability: a server that does not sync reports `unsafe`. */
-export const STATS: Statement = prepared('stats')`
-  SELECT CASE WHEN current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'
-    THEN 'unsafe' ELSE 'safe' END AS durability,
-  turns, contexts, next_patch - 1 AS patches, blobs, blob_bytes AS "blobBytes", stored_bytes AS "storedBytes",
-  logical_bytes AS "logicalBytes", logs, docs,
-  (SELECT coalesce(json_agg(json_build_object('part', part, 'bytes', bytes) ORDER BY bytes DESC, part), '[]')
-    FROM (SELECT r.relname AS part, pg_total_relation_size(r.oid) AS bytes FROM pg_class r
-      WHERE r.relnamespace = to_regnamespace($1) AND r.relkind = 'r') AS tables) AS disk
-  FROM quipu.clock`;
+export interface OverlayColumns extends PatchColumns {
+  readonly fs_root: boolean;
+}
+
+/** Takes rows by rising number: the last root that a turn was given counts. */
+export function toFsRoots(rows: readonly OverlayColumns[]): FsRootRow[] {
+  const newest = new Map(rows.filter((row) => row.fs_root).map((row) => [row.turn, row]));
+  return [...newest.values()]
+    .toSorted((a, b) => a.seq - b.seq)
+    .map((row) => ({
+      turn: BigInt(row.turn) as TurnId,
+      root: bytesToHash(row.payload),
+      seq: row.seq,
+    }));
+}
+
+export function toPatchRow(columns: PatchColumns): PatchRow {
+  return {
+    seq: columns.seq,
+    turn: BigInt(columns.turn) as TurnId,
+    tombstone: columns.tombstone,
+    encoding: columns.encoding,
+    payload: bytesToHash(columns.payload),
+    size: columns.size,
+    createdAt: columns.created_at,
+  };
+}

@@ -3,15 +3,21 @@ import type { ContextId, Hash, TurnId } from '../../../base/brand.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { prepared } from '../../../postgres/sql.ts';
 import type { Statement } from '../../../postgres/sql.ts';
-import type { LastTurns, OpenTurnRow } from '../../engine.ts';
-import type { FsRootRow, PatchRow, TurnRow } from '../../rows.ts';
-import { PATCH_COLUMNS, shownColumns, shownHash, toTurnRow, turnColumns } from './rows.ts';
-import type { TurnColumns } from './rows.ts';
+import type { TurnReads } from '../../engine.ts';
+import type { TurnRow } from '../../rows.ts';
+import {
+  PATCH_COLUMNS,
+  shownColumns,
+  shownHash,
+  toFsRoots,
+  toPatchRow,
+  toTurnRow,
+  turnColumns,
+} from './rows.ts';
+import type { OverlayColumns, TurnColumns } from './rows.ts';
 import { bytesToHash, hashToBytes } from '../../../base/hash.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
 import type { BlobReader } from '../blobs/blob-reader.ts';
-import type { OverlayColumns } from './record-reader.ts';
-import { toFsRoots, toPatchRow } from './record-reader.ts';
 
 // Turns by id. A row of its own leads from an id to its tree. So in a cluster every step of a walk stays on the
 // machine that has the tree. A walk of any length is one statement.
@@ -82,61 +88,54 @@ const GET_OPEN_TURN = prepared('get-open-turn')`
     coalesce((SELECT string_agg(d.bytes, ''::bytea ORDER BY d.start) FROM quipu.open_deltas d WHERE d.turn = $1), ''::bytea) AS text
   FROM quipu.open_turns o, quipu.turns t WHERE o.turn = $1 AND t.tree = ${TREE_OF} AND t.id = $1`;
 
-export class TurnReader {
-  readonly #database: Database;
+export interface Turns extends Omit<TurnReads, 'readLast'> {
+  /** Those that exist, by rising id. */
+  getTurns(ids: readonly TurnId[]): Promise<TurnRow[]>;
+}
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async getTurn(id: TurnId): Promise<TurnRow | undefined> {
-    return this.#one(GET_TURN, [id]);
-  }
-
-  async getMany(ids: readonly TurnId[]): Promise<TurnRow[]> {
-    if (ids.length === 0) return [];
-    return (await this.#database.query<TurnColumns>(GET_TURNS, [ids])).map(toTurnRow);
-  }
-
-  async walkBack(from: TurnId, limit: number): Promise<TurnRow[]> {
-    // The walk reads at least the turn itself: the answer depends on whether the turn exists.
-    const rows = await this.#database.query<TurnColumns>(WALK_BACK, [from, toCount(limit)]);
-    assertWhole(rows, from, limit);
-    return rows.slice(0, Math.max(0, limit)).map(toTurnRow);
-  }
-
-  async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {
-    return depth < 0 || !Number.isSafeInteger(depth)
-      ? undefined
-      : this.#one(ANCESTOR_AT, [turn, depth]);
-  }
-
-  async commonAncestor(a: TurnId, b: TurnId): Promise<TurnRow | undefined> {
-    return this.#one(COMMON_ANCESTOR, [a, b]);
-  }
-
-  async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
-    const [columns] = await this.#database.query<TurnColumns & { text: Uint8Array }>(
-      GET_OPEN_TURN,
-      [id],
-    );
-    if (columns === undefined) return undefined;
-    const row = toTurnRow(columns);
-    if (row.size === columns.text.length) return { row, bytes: new Uint8Array(columns.text) };
-    throw new QuipuError('CORRUPT', `open turn ${id} should hold ${row.size} bytes`, {
-      file: 'open_deltas',
-      offset: columns.text.length,
-    });
-  }
-
-  async #one(statement: Statement, values: readonly unknown[]): Promise<TurnRow | undefined> {
-    const [columns] = await this.#database.query<TurnColumns>(statement, values);
+export function turnReads(database: Database): Turns {
+  const one = async (statement: Statement, ...values: unknown[]): Promise<TurnRow | undefined> => {
+    const [columns] = await database.query<TurnColumns>(statement, values);
     return columns && toTurnRow(columns);
-  }
+  };
+  return {
+    getTurn: (id) => one(GET_TURN, id),
+
+    async getTurns(ids) {
+      if (ids.length === 0) return [];
+      return (await database.query<TurnColumns>(GET_TURNS, [ids])).map(toTurnRow);
+    },
+
+    async walkBack(from, limit) {
+      // The walk reads at least the turn itself: the answer depends on whether the turn exists.
+      const rows = await database.query<TurnColumns>(WALK_BACK, [from, toCount(limit)]);
+      assertWhole(rows, from, limit);
+      return rows.slice(0, Math.max(0, limit)).map(toTurnRow);
+    },
+
+    async ancestorAt(turn, depth) {
+      if (depth < 0 || !Number.isSafeInteger(depth)) return undefined;
+      return one(ANCESTOR_AT, turn, depth);
+    },
+
+    commonAncestor: (a, b) => one(COMMON_ANCESTOR, a, b),
+
+    async getOpenTurn(id) {
+      type Columns = TurnColumns & { text: Uint8Array };
+      const [columns] = await database.query<Columns>(GET_OPEN_TURN, [id]);
+      if (columns === undefined) return undefined;
+      const row = toTurnRow(columns);
+      if (row.size === columns.text.length) return { row, bytes: new Uint8Array(columns.text) };
+      throw new QuipuError('CORRUPT', `open turn ${id} should hold ${row.size} bytes`, {
+        file: 'open_deltas',
+        offset: columns.text.length,
+      });
+    },
+  };
 }
 
 /** Throws NOT_FOUND when the first turn of a walk is missing, CORRUPT when the walk ends before a root. */
-export function assertWhole(rows: readonly TurnColumns[], from: TurnId, limit: number): void {
+function assertWhole(rows: readonly TurnColumns[], from: TurnId, limit: number): void {
   const last = rows.at(-1);
   if (last === undefined) {
     throw notFound('turn', String(from));
@@ -198,28 +197,29 @@ interface LastColumns extends TurnColumns {
   readonly overlays: readonly Overlay[] | null;
 }
 
-export class LastTurnsReader {
-  readonly #database: Database;
-  readonly #blobs: BlobReader;
-  readonly #shown: LruCache<ContextId, readonly Hash[]> = new LruCache(
-    HASHES_MAX,
-    (hashes) => hashes.length + 1,
-  );
+export function lastTurnsReader(
+  database: Database,
+  blobs: BlobReader,
+): NonNullable<TurnReads['readLast']> {
+  const shown = new LruCache<ContextId, readonly Hash[]>(HASHES_MAX, ({ length }) => length + 1);
 
-  constructor(database: Database, blobs: BlobReader) {
-    this.#database = database;
-    this.#blobs = blobs;
-  }
+  /** The payloads that arrived, and the cached ones that still exist. Any other payload is read by itself. */
+  const takeBlobs = (rows: readonly LastColumns[]): Map<Hash, Uint8Array> => {
+    const taken = new Map<Hash, Uint8Array>();
+    for (const { payload, codec, raw_size: size, bytes } of rows) {
+      if (payload === null || codec === null) continue;
+      const hash = bytesToHash(payload);
+      const piece = bytes === null ? undefined : { hash: payload, codec, size, bytes };
+      const whole = blobs.take(hash, piece);
+      if (whole !== undefined) taken.set(hash, whole);
+    }
+    return taken;
+  };
 
-  /** Undefined when there is no such context. */
-  async readLast(
-    context: ContextId,
-    limit: number,
-    maxBytes: number,
-  ): Promise<LastTurns | undefined> {
-    const known = maxBytes === 0 ? [] : this.#blobs.atHand(this.#shown.get(context) ?? []);
+  return async (context, limit, maxBytes) => {
+    const known = maxBytes === 0 ? [] : blobs.atHand(shown.get(context) ?? []);
     const values = [context, limit, Math.min(maxBytes, BYTES_MAX), known.map(hashToBytes)];
-    const rows = await this.#database.query<LastColumns>(READ_LAST, values);
+    const rows = await database.query<LastColumns>(READ_LAST, values);
     const [first] = rows;
     if (first === undefined) return undefined;
     const turns = rows.filter(({ nth }) => nth !== null);
@@ -229,25 +229,16 @@ export class LastTurnsReader {
       .flatMap((row) => row.overlays ?? [])
       .toSorted((a, b) => a.seq - b.seq)
       .map(toOverlay);
-    const patches: PatchRow[] = overlays.filter((row) => !row.fs_root).map(toPatchRow);
-    const fsRoots: FsRootRow[] = toFsRoots(overlays);
-    const blobs = maxBytes === 0 ? new Map<Hash, Uint8Array>() : this.#takeBlobs(turns);
-    if (maxBytes > 0) this.#shown.set(context, [...blobs.keys()]);
-    return { headDepth: first.head_depth, turns: turns.map(toTurnRow), patches, fsRoots, blobs };
-  }
-
-  /** The payloads that arrived, and the cached ones that still exist. Any other payload is read by itself. */
-  #takeBlobs(rows: readonly LastColumns[]): Map<Hash, Uint8Array> {
-    const blobs = new Map<Hash, Uint8Array>();
-    for (const { payload, codec, raw_size: size, bytes } of rows) {
-      if (payload === null || codec === null) continue;
-      const hash = bytesToHash(payload);
-      const piece = bytes === null ? undefined : { hash: payload, codec, size, bytes };
-      const taken = this.#blobs.take(hash, piece);
-      if (taken !== undefined) blobs.set(hash, taken);
-    }
-    return blobs;
-  }
+    const payloads = maxBytes === 0 ? new Map<Hash, Uint8Array>() : takeBlobs(turns);
+    if (maxBytes > 0) shown.set(context, [...payloads.keys()]);
+    return {
+      headDepth: first.head_depth,
+      turns: turns.map(toTurnRow),
+      patches: overlays.filter((row) => !row.fs_root).map(toPatchRow),
+      fsRoots: toFsRoots(overlays),
+      blobs: payloads,
+    };
+  };
 }
 
 function toOverlay(overlay: Overlay): OverlayColumns {

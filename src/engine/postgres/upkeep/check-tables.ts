@@ -3,7 +3,7 @@ import { corrupt, isQuipuError } from '../../../base/errors.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { Sql, Statement } from '../../../postgres/sql.ts';
+import { pagesOf, type Sql, type Statement } from '../../../postgres/sql.ts';
 import { readContextMeta } from '../../context-meta.ts';
 import type { CheckCounts, CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
 import { BlobReader } from '../blobs/blob-reader.ts';
@@ -155,18 +155,18 @@ export async function checkTables(
   };
 }
 
+const NAMES = `SELECT coalesce(c.id, n.context) AS id, c.meta, n.name
+  FROM (SELECT id, meta FROM quipu.contexts WHERE NOT removed) c
+    FULL JOIN quipu.context_names n ON n.context = c.id
+  WHERE coalesce(c.id, n.context) > $1 AND (n.name IS NOT NULL OR c.meta LIKE '%"name":%')
+  ORDER BY 1 LIMIT $2`;
+
 /** Names are compared here: a JSON text of PostgreSQL cannot hold every character. */
 async function checkNames(sql: Sql): Promise<Problem[]> {
   const problems: Problem[] = [];
-  for (let after = 0; ;) {
-    const page = await sql.query<{ id: number; meta: string | null; name: Uint8Array | null }>(
-      `SELECT coalesce(c.id, n.context) AS id, c.meta, n.name
-      FROM (SELECT id, meta FROM quipu.contexts WHERE NOT removed) c
-        FULL JOIN quipu.context_names n ON n.context = c.id
-      WHERE coalesce(c.id, n.context) > $1 AND (n.name IS NOT NULL OR c.meta LIKE '%"name":%')
-      ORDER BY 1 LIMIT $2`,
-      [after, PAGE_NAMES],
-    );
+  type Row = { id: number; meta: string | null; name: Uint8Array | null };
+  const paging = { begin: 0, at: ({ id }: Row) => id, rows: PAGE_NAMES };
+  for await (const page of pagesOf(sql, NAMES, paging)) {
     for (const { id, meta, name } of page) {
       const said = readContextMeta(meta ?? '{}');
       if (said === undefined) {
@@ -178,11 +178,11 @@ async function checkNames(sql: Sql): Promise<Problem[]> {
       const what = 'the table of names does not have the name of the context';
       problems.push(toProblem('context_names', what, String(id)));
     }
-    const last = page.at(-1);
-    if (last === undefined) return problems;
-    after = last.id;
   }
+  return problems;
 }
+
+const HASHES = 'SELECT hash FROM quipu.blobs WHERE hash > $1 ORDER BY hash LIMIT $2';
 
 async function checkBlobs(
   sql: Sql,
@@ -192,14 +192,12 @@ async function checkBlobs(
   const problems: Problem[] = [];
   const reader = new BlobReader(sql, 0);
   let done = 0;
-  for (let after: Uint8Array = Buffer.alloc(0); ;) {
-    const page = await sql.query<{ hash: Uint8Array }>(
-      'SELECT hash FROM quipu.blobs WHERE hash > $1 ORDER BY hash LIMIT $2',
-      [after, PAGE_BLOBS],
-    );
-    const last = page.at(-1);
-    if (last === undefined) return problems;
-    after = last.hash;
+  const paging = {
+    begin: Buffer.alloc(0),
+    at: ({ hash }: { hash: Uint8Array }) => hash,
+    rows: PAGE_BLOBS,
+  };
+  for await (const page of pagesOf(sql, HASHES, paging)) {
     const hashes = page.map(({ hash }) => bytesToHash(hash));
     const damaged = await Promise.all(hashes.map((hash) => isDamaged(reader, hash)));
     for (const [at, hash] of hashes.entries()) {
@@ -208,6 +206,7 @@ async function checkBlobs(
     done += page.length;
     progress?.(done, total, 'blobs');
   }
+  return problems;
 }
 
 /** Reads the blob piece by piece, whatever its size. */

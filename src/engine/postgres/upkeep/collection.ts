@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { pagesOf, type Statement } from '../../../postgres/sql.ts';
 import type { Progress } from '../../progress.ts';
 import type {
   BlobEntry,
@@ -121,10 +121,9 @@ class PostgresCollection implements Collection {
   async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
     const { seq, beforeMs } = this.#began;
     type Row = { hash: Uint8Array; size: number; stored_size: number; old: boolean };
-    const first: Uint8Array = Buffer.alloc(0);
-    const read = (after: Uint8Array): Promise<readonly Row[]> =>
-      this.#parts.database.query<Row>(BLOBS, [after, PAGE_ROWS, seq, beforeMs]);
-    for (let page = await read(first); page.length > 0;) {
+    const paging = { begin: Buffer.alloc(0), at: (row: Row) => row.hash, rows: PAGE_ROWS };
+    const more = [seq, beforeMs];
+    for await (const page of pagesOf(this.#parts.database, BLOBS, { ...paging, more })) {
       yield page.map(({ hash, size, stored_size: stored, old }) => ({
         hash: bytesToHash(hash),
         size,
@@ -133,7 +132,6 @@ class PostgresCollection implements Collection {
         // The parts of a blob are rows of its own, and go with it.
         chunked: false,
       }));
-      page = await read(page.at(-1)?.hash ?? first);
     }
   }
 
@@ -155,18 +153,8 @@ class PostgresCollection implements Collection {
     });
   }
 
-  /** Reads pages from `before` down. `at` tells the position of a row. */
-  async *#pages<R extends object>(
-    statement: Statement,
-    before: number,
-    at: (row: R) => number,
-  ): AsyncGenerator<readonly R[]> {
-    for (let next = before; ;) {
-      const page = await this.#parts.database.query<R>(statement, [next, PAGE_ROWS]);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      yield page;
-      next = at(last);
-    }
+  /** Reads pages from `begin` down. `at` tells the position of a row. */
+  #pages<R extends object>(statement: Statement, begin: number, at: (row: R) => number) {
+    return pagesOf<R, number>(this.#parts.database, statement, { begin, at, rows: PAGE_ROWS });
   }
 }

@@ -1,16 +1,8 @@
 import type { Hash } from '../../../base/brand.ts';
 import { unsupported } from '../../../base/errors.ts';
-import type { Adoption, Records } from '../../adoption.ts';
-import type {
-  BackupReport,
-  CheckOptions,
-  CheckReport,
-  Collection,
-  CollectionOptions,
-  LineErasure,
-  Upkeep,
-} from '../../upkeep.ts';
-import { PostgresRecords } from '../read/postgres-records.ts';
+import type { Adoption } from '../../adoption.ts';
+import type { LineErasure, Upkeep } from '../../upkeep.ts';
+import { postgresRecords } from '../read/postgres-records.ts';
 import { ADD_TOTALS, NOTHING_ADDED, takeClockAlone, totalValues } from '../feed/clock.ts';
 import type { OwnReliance } from '../commit/commit-group.ts';
 import type { CollectionParts } from './collection.ts';
@@ -26,54 +18,48 @@ export interface UpkeepParts extends Omit<CollectionParts, 'setReliance'> {
   adopt(adoption: Adoption): Promise<void>;
 }
 
-/** Upkeep of a database. Each task has its own file, which is loaded on first use. */
-export class PostgresUpkeep implements Upkeep {
+/** Upkeep of a database, and what its commits need to know of it. */
+export interface PostgresUpkeep extends Upkeep {
   /** The collection that runs in this process. */
-  reliance: OwnReliance | undefined;
-  readonly records: Records;
-  readonly #parts: UpkeepParts;
+  readonly reliance: () => OwnReliance | undefined;
+}
 
-  constructor(parts: UpkeepParts) {
-    this.#parts = parts;
-    this.records = new PostgresRecords(parts.database);
-  }
+/** The larger tasks have files of their own, which are loaded on first use. */
+export function postgresUpkeep(parts: UpkeepParts): PostgresUpkeep {
+  const { database } = parts;
+  let reliance: OwnReliance | undefined;
+  const setReliance = (given: OwnReliance | undefined): void => void (reliance = given);
+  return {
+    reliance: () => reliance,
+    records: postgresRecords(database),
 
-  async startCollection(options: CollectionOptions): Promise<Collection> {
-    const { startCollection } = await import('./collection.ts');
-    const setReliance = (reliance: OwnReliance | undefined): void =>
-      void (this.reliance = reliance);
-    return startCollection({ ...this.#parts, setReliance }, options);
-  }
+    async startCollection(options) {
+      const { startCollection } = await import('./collection.ts');
+      return startCollection({ ...parts, setReliance }, options);
+    },
 
-  async check(options: CheckOptions): Promise<CheckReport> {
-    const { checkTables } = await import('./check-tables.ts');
-    return checkTables(this.#parts.database, options);
-  }
+    async check(options) {
+      const { checkTables } = await import('./check-tables.ts');
+      return checkTables(database, options);
+    },
 
-  async eraseBlob(hash: Hash): Promise<void> {
-    const { eraseBlob } = await import('./postgres-upkeep.ts');
-    await eraseBlob(this.#parts.database, hash);
-  }
+    eraseBlob: (hash) => eraseBlob(database, hash),
+    eraseLines: (log, erasures) => eraseLines(database, log, erasures),
 
-  async eraseLines(log: string, erasures: readonly LineErasure[]): Promise<void> {
-    const { eraseLines } = await import('./postgres-upkeep.ts');
-    await eraseLines(this.#parts.database, log, erasures);
-  }
+    async adopt(adoption) {
+      // A collection that begins right after this hears of the adopted records, as of every commit.
+      await database.write((transaction) => takeClockAlone(database, transaction, 'adopting'));
+      await parts.adopt(adoption);
+    },
 
-  async adopt(adoption: Adoption): Promise<void> {
-    const { database } = this.#parts;
-    // A collection that begins right after this hears of the adopted records, as of every commit.
-    await database.write((transaction) => takeClockAlone(database, transaction, 'adopting'));
-    await this.#parts.adopt(adoption);
-  }
-
-  async backup(): Promise<BackupReport> {
-    throw unsupported(
-      'backup',
-      'postgres',
-      `${this.#parts.database.name} is backed up with the tools of PostgreSQL, such as pg_dump`,
-    );
-  }
+    async backup() {
+      throw unsupported(
+        'backup',
+        'postgres',
+        `${database.name} is backed up with the tools of PostgreSQL, such as pg_dump`,
+      );
+    },
+  };
 }
 
 // When an erasing transaction is committed, the rows are gone or replaced. The pages of the tables and the
@@ -88,7 +74,7 @@ const REPLACE_LINES = prepared('replace-lines')`
   UPDATE quipu.log_lines l SET line = n.line FROM unnest($2::bigint[], $3::text[]) AS n(nth, line)
   WHERE l.name = $1 AND l.nth = n.nth`;
 
-export async function eraseBlob(database: Database, hash: Hash): Promise<void> {
+async function eraseBlob(database: Database, hash: Hash): Promise<void> {
   await database.write(async (transaction) => {
     const clock = await takeClockAlone(database, transaction, 'erasing');
     const [gone] = await transaction.query<{ blobs: number; size: number; stored: number }>(
@@ -104,7 +90,7 @@ export async function eraseBlob(database: Database, hash: Hash): Promise<void> {
   });
 }
 
-export async function eraseLines(
+async function eraseLines(
   database: Database,
   log: string,
   erasures: readonly LineErasure[],

@@ -1,4 +1,4 @@
-import { prepared } from '../../../postgres/sql.ts';
+import { pagesOf, prepared } from '../../../postgres/sql.ts';
 import type { Sql, Statement } from '../../../postgres/sql.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { type QuipuError, locked } from '../../../base/errors.ts';
@@ -105,11 +105,8 @@ export class Sweep {
 
   async takeTurns(plan: SweepPlan): Promise<void> {
     const { nextTurn, open } = this.#began;
-    for (let next = nextTurn; ;) {
-      const page = await this.#database.query<{ id: number }>(TURN_EDGES, [next, STEP_ROWS]);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      next = last.id;
+    const paging = { begin: nextTurn, at: ({ id }: { id: number }) => id, rows: STEP_ROWS };
+    for await (const page of pagesOf(this.#database, TURN_EDGES, paging)) {
       const isDead = (id: number): boolean =>
         !open.has(id) && !plan.isLiveTurn(BigInt(id) as TurnId);
       const dead = page.map(({ id }) => id).filter(isDead);
@@ -127,16 +124,10 @@ export class Sweep {
     const { seq, beforeMs } = this.#began;
     let removedBlobs = 0;
     let freedBytes = 0;
-    for (let after: Uint8Array = Buffer.alloc(0); ;) {
-      const page = await this.#database.query<{ hash: Uint8Array; old: boolean }>(BLOBS, [
-        after,
-        STEP_ROWS,
-        seq,
-        beforeMs,
-      ]);
-      const last = page.at(-1);
-      if (last === undefined) break;
-      after = last.hash;
+    type Row = { hash: Uint8Array; old: boolean };
+    const paging = { begin: Buffer.alloc(0), at: ({ hash }: Row) => hash, rows: STEP_ROWS };
+    const more = [seq, beforeMs];
+    for await (const page of pagesOf(this.#database, BLOBS, { ...paging, more })) {
       const old = page.filter((blob) => blob.old).map(({ hash }) => bytesToHash(hash));
       const dead = old.filter((hash) => !plan.isLive(hash));
       if (dead.length > 0) {
