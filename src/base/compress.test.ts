@@ -1,8 +1,7 @@
 import * as zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { compress, decompress } from './compress.ts';
-import { builtinZstd, napiZstd } from './zstd.ts';
+import { builtinZstd, compress, decompress, napiZstd } from './compress.ts';
 
 const TEXT = Buffer.from('{"role":"user","text":"hello"}\n'.repeat(400));
 /** One frame of `TEXT.subarray(0, 300)` from the streaming API, which does not say its length. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { PortableBlake3, nativeBlake3 } from './blake3.ts';
 import {
   bytesToHash,
   createHasher,
@@ -9,6 +8,8 @@ import {
   hashRaw,
   hashText,
   hashToBytes,
+  nativeBlake3,
+  PortableBlake3,
   sha256Hex,
 } from './hash.ts';
 

@@ -1,6 +1,6 @@
-import { isFields } from '../base/fields.ts';
 import { findExcess, VALUE_BOUNDS } from '../base/bounded-json.ts';
-import { corrupt, invalid, messageOf } from '../base/errors.ts';
+import { corrupt, invalid, messageOf, notFound } from '../base/errors.ts';
+import { isFields } from '../base/fields.ts';
 
 /** An index of nearly a million workflow threads fits. An untrusted text costs a quarter of a gigabyte at most. */
 const BOUNDS = { ...VALUE_BOUNDS, values: 4_000_000 };
@@ -46,4 +46,17 @@ export function parseStored(name: string, text: string): Readonly<Record<string,
 export function assertJsonLine(line: string, what: string): void {
   if (/[\n\r]/.test(line)) throw invalid(what, 'has a line break inside');
   assertJsonText(line, what);
+}
+
+/** The replacement of line `at` of a log: `text` padded with spaces to the length of `old` in UTF-8. */
+export function padLine(log: string, at: number, old: string | undefined, text: string): string {
+  if (old === undefined) {
+    const id = `${log}:${at}`;
+    throw notFound('line', id, `log ${log} has no line ${at}`);
+  }
+  assertJsonLine(text, 'text');
+  const missing = Buffer.byteLength(old) - Buffer.byteLength(text);
+  if (missing < 0)
+    throw invalid('text', `is longer than line ${at} of ${log} by ${-missing} bytes`);
+  return text + ' '.repeat(missing);
 }

@@ -22,6 +22,17 @@ export function isCollected({ next, bits }: CollectedMap, turn: number): boolean
   return turn < next && ((bits[Math.floor(turn / 8)] ?? 0) & (1 << (turn % 8))) !== 0;
 }
 
+/** The same map for turns below `next`, to be added to. */
+export function extendCollected({ bits }: CollectedMap, next: number): CollectedMap {
+  const more = new Uint8Array(Math.ceil(next / 8));
+  more.set(bits);
+  return { next, bits: more };
+}
+
+export function addCollected({ bits }: CollectedMap, turn: number): void {
+  bits[turn >>> 3] = (bits[turn >>> 3] ?? 0) | (1 << (turn & 7));
+}
+
 export function encodeCollectedMap({ next, bits }: CollectedMap): Uint8Array {
   const buffer = Buffer.alloc(HEADER_BYTES + bits.length + CRC_BYTES);
   buffer.write(MAGIC, 0, 'latin1');

@@ -66,7 +66,7 @@ export async function checkNative(): Promise<readonly Finding[]> {
 
 async function checkBlake3(): Promise<Finding> {
   const { hashBytes } = await import('../../base/hash.ts');
-  const { nativeBlake3 } = await import('../../base/blake3.ts');
+  const { nativeBlake3 } = await import('../../base/hash.ts');
   if (nativeBlake3() === undefined) {
     const advice = 'run on this machine: npm install quipudb';
     return warn('blake3', 'works in JavaScript, at a tenth of the speed', advice);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { createUnzstd } from '../../base/unzstd.ts';
+import { createUnzstd } from '../../base/compress.ts';
 import type { SourceFile } from '../source/source.ts';
 
 /** A file to read by position. Disposing of it removes what was unpacked. */

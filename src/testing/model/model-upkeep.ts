@@ -14,7 +14,7 @@ import type {
   Problem,
   Upkeep,
 } from '../../engine/upkeep.ts';
-import { padLine } from '../../engine/pad-line.ts';
+import { padLine } from '../../engine/json-text.ts';
 import { applyAdoption } from './apply-adoption.ts';
 import { ModelCollection } from './model-collection.ts';
 import { ModelRecords } from './model-records.ts';

@@ -16,7 +16,7 @@ import {
   removeUnnamed,
   scanPack,
 } from '../packs/pack-file.ts';
-import { eachPackItem } from '../packs/stream-pack.ts';
+import { eachPackItem } from '../packs/walk-pack.ts';
 import type { GiveWay } from './give-way.ts';
 import type { PackPlaces } from './pack-places.ts';
 

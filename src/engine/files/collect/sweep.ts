@@ -1,6 +1,11 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
-import { encodeCollectedMap, isCollected } from '../../../format/collected-map.ts';
+import {
+  addCollected,
+  encodeCollectedMap,
+  extendCollected,
+  isCollected,
+} from '../../../format/collected-map.ts';
 import type { Progress } from '../../engine.ts';
 import type { SweepPlan, SweepReport } from '../../upkeep.ts';
 import type { Writer } from '../commit/writer.ts';
@@ -58,16 +63,14 @@ export class Sweep {
   async collectTurns(next: number, open: ReadonlySet<number>): Promise<void> {
     const { core } = this.#writer;
     const before = core.collected;
-    const bits = new Uint8Array(Math.ceil(next / 8));
-    bits.set(before.bits);
-    const map = { next, bits };
+    const map = extendCollected(before, next);
     core.collected = map;
     try {
       let changed = false;
       for (let end = next; end > 1; end -= TURNS_AT_ONCE) {
         const range = { first: Math.max(1, end - TURNS_AT_ONCE), end };
         await this.#writer.exclusively(async () => {
-          changed = this.#collectRange(range, open, bits) || changed;
+          changed = this.#collectRange(range, open) || changed;
         });
         await this.#options.way.breathe();
       }
@@ -90,7 +93,6 @@ export class Sweep {
   #collectRange(
     { first, end }: { first: number; end: number },
     open: ReadonlySet<number>,
-    bits: Uint8Array,
   ): boolean {
     const { plan } = this.#options;
     const { collected } = this.#writer.core;
@@ -98,7 +100,7 @@ export class Sweep {
     for (let id = first; id < end; id += 1) {
       if (isCollected(collected, id) || open.has(id)) continue;
       if (plan.isLiveTurn(BigInt(id) as TurnId)) continue;
-      bits[id >>> 3] = (bits[id >>> 3] ?? 0) | (1 << (id & 7));
+      addCollected(collected, id);
       changed = true;
     }
     return changed;

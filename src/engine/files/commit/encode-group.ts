@@ -3,7 +3,12 @@ import { canonicalJson } from '../../../base/canonical-json.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { encodeAliasRecord } from '../../../format/alias-record.ts';
 import { crc32 } from '../../../format/bytes.ts';
-import { type CollectedMap, encodeCollectedMap } from '../../../format/collected-map.ts';
+import {
+  addCollected,
+  type CollectedMap,
+  encodeCollectedMap,
+  extendCollected,
+} from '../../../format/collected-map.ts';
 import { encodeDocDifference } from '../../../format/doc-difference.ts';
 import { type DocRecord, encodeDocRecord } from '../../../format/doc-record.ts';
 import { encodeErasedRecord } from '../../../format/erased-record.ts';
@@ -74,11 +79,9 @@ export function encodeGroup(
 function withGone(draft: Draft, before: CollectedMap): CollectedMap | undefined {
   const gone = [...draft.goneTurns.entries()];
   if (gone.length === 0) return undefined;
-  const next = draft.counters.nextTurn;
-  const bits = new Uint8Array(Math.ceil(next / 8));
-  bits.set(before.bits);
-  for (const [id] of gone) bits[id >>> 3] = (bits[id >>> 3] ?? 0) | (1 << (id & 7));
-  return { next, bits };
+  const map = extendCollected(before, draft.counters.nextTurn);
+  for (const [id] of gone) addCollected(map, id);
+  return map;
 }
 
 /** The records name no pack, because the bytes were never in this store. */

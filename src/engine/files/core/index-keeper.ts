@@ -3,7 +3,7 @@ import type { Progress } from '../../engine.ts';
 import type { Core } from './core.ts';
 import { Index } from '../index/store-index.ts';
 import { type ContextPlace, type Shelf, ShelfDamaged, type ShelfSource } from '../index/shelf.ts';
-import type { Rebuild } from '../truth/rebuild.ts';
+import type { Rebuild } from '../truth/truth.ts';
 import { rebuildIndex } from './truths.ts';
 
 type Known = Pick<Rebuild, 'isUsed' | 'seen'>;

@@ -14,9 +14,8 @@ import { OPEN_TURNS } from '../open-turns/open-turns.ts';
 import { PACKS } from '../packs/packs.ts';
 import { PATCHES } from '../patches/patches.ts';
 import type { Copy, CopyJob } from '../truth/copy.ts';
-import type { Rebuild } from '../truth/rebuild.ts';
+import { can, type Learning, type OwnFile, type Rebuild, type Truth } from '../truth/truth.ts';
 import { DamageReport, type Tails } from '../truth/state.ts';
-import { can, type Learning, type OwnFile, type Truth } from '../truth/truth.ts';
 import { TURNS } from '../turns/turns.ts';
 
 // The list of all truths, and the short loops over it that recovery, the index and copies need. A truth stands behind

@@ -3,8 +3,7 @@ import { headByRecords } from '../../../format/head-moves.ts';
 import { contextDoc } from '../docs/doc-log.ts';
 import type { Check, TurnVerdicts } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
-import type { Rebuild } from '../truth/rebuild.ts';
-import type { Truth } from '../truth/truth.ts';
+import type { Rebuild, Truth } from '../truth/truth.ts';
 import { HEAD_RECORDS, HEADS_FILE, indexHead, readMove } from './head-table.ts';
 import { mendHeads } from './mend-heads.ts';
 

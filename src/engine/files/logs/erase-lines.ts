@@ -5,7 +5,7 @@ import { encodeUtf8 } from '../../../base/text.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';
 import { EMPTY_LOG, type LogState } from '../../plan/draft.ts';
-import { padLine } from '../../pad-line.ts';
+import { padLine } from '../../json-text.ts';
 import type { LineErasure } from '../../upkeep.ts';
 import { Quarantine } from '../truth/quarantine.ts';
 import { extentOfLine, extentsFile, readExtent, readExtentLines } from './line-log.ts';

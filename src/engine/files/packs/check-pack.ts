@@ -14,7 +14,7 @@ import {
   packSize,
   readPackEnd,
 } from './pack-file.ts';
-import { eachPackItem } from './stream-pack.ts';
+import { eachPackItem } from './walk-pack.ts';
 
 /** Bytes that are not an intact record. */
 export interface BadRange {

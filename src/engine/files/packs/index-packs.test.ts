@@ -5,7 +5,7 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { MapShelf } from '../../../testing/map-shelf.ts';
 import { Index } from '../index/store-index.ts';
 import { packFile } from './pack-file.ts';
-import { indexPackWrite as indexWrite } from './index-packs.ts';
+import { indexPackWrite as indexWrite } from './packs.ts';
 
 function record(text: string, codec: 0 | 3 = BlobCodec.raw): Uint8Array {
   const bytes = Buffer.from(text);

@@ -9,7 +9,7 @@ import { Index } from '../index/store-index.ts';
 import { packFile, encodePackHeader } from './pack-file.ts';
 import { StoreFiles } from '../disk/store-files.ts';
 import { DamageReport } from '../truth/state.ts';
-import { rebuildPacks } from './index-packs.ts';
+import { rebuildPacks } from './packs.ts';
 
 const RAW = new TextEncoder().encode('copied by a collection');
 const HASH = hashBytes(RAW);

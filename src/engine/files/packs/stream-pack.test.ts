@@ -5,7 +5,7 @@ import { encodePackEnd } from '../../../format/pack-end.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import { packFile, type PackItem, encodePackHeader } from './pack-file.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { streamPack } from './stream-pack.ts';
+import { streamPack } from './walk-pack.ts';
 
 function packOf(sizes: readonly number[]): { bytes: Buffer; starts: number[] } {
   const parts: Uint8Array[] = [encodePackHeader(1, 0)];

@@ -5,9 +5,8 @@ import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from './check.ts';
 import { breathe, type CopyJob } from './copy.ts';
 import type { Found } from './findings.ts';
-import type { Rebuild } from './rebuild.ts';
+import type { OwnFile, Rebuild } from './truth.ts';
 import type { Area, Tails } from './state.ts';
-import type { OwnFile } from './truth.ts';
 
 // A file of records of one size. Record n is at n times that size, from 1 on, and the header of the file stands in the
 // place of record 0. The tail of the file is the first number that is not in use.

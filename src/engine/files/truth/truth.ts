@@ -1,13 +1,15 @@
-import type { FileMagic } from '../../../format/file-header.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
+import type { Progress } from '../../engine.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
+import type { ContextPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
 import type { Check } from './check.ts';
 import type { Copy } from './copy.ts';
 import type { Found } from './findings.ts';
 import type { Quarantine } from './quarantine.ts';
-import type { Rebuild } from './rebuild.ts';
-import type { StateWriter, Tails } from './state.ts';
+import type { DamageReport, StateWriter, Tails } from './state.ts';
+import type { FileMagic } from '../../../format/file-header.ts';
+import type { HeadMove } from '../../../format/head-moves.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
 
 // The contract of a truth: one kind of thing that a store keeps, with all files that it is kept in. The truth is a
 // value in the folder of its name, and knows the names and the bytes of its files. The list of all truths is in
@@ -76,4 +78,26 @@ interface Mending {
   /** Whether the index must be right first. It is rebuilt after the files, if at all. */
   readonly after: 'nothing' | 'index';
   readonly run: (mend: Mend) => Promise<void>;
+}
+
+// Builds the index from the files alone. Memory stays bounded: files are read in pieces, and the index writes
+// itself out as it fills. Damage is noted and skipped, so that everything else can still be found.
+
+/** The values that every part of an index rebuild works with. */
+export interface Rebuild {
+  readonly files: StoreFiles;
+  readonly tails: Tails;
+  readonly index: Index;
+  readonly damage: DamageReport;
+  readonly progress: Progress | undefined;
+  /** True for a turn that is still open: its empty slot in the file of turns is right. */
+  readonly isOpenTurn: (id: number) => boolean;
+  /** The newest turn of each context, by the turns themselves. 0 for none. */
+  readonly newest: Uint32Array;
+  /** Where heads were moved without a new turn. */
+  readonly moves: Map<number, HeadMove>;
+  /** True for a pack in which blobs were found before. */
+  readonly isUsed: (pack: number) => boolean;
+  /** The last known place of a context whose head is damaged. */
+  readonly seen?: ((context: number) => ContextPlace | undefined) | undefined;
 }

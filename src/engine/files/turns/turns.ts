@@ -11,8 +11,7 @@ import type { Index } from '../index/store-index.ts';
 import { type Check, checkLengths } from '../truth/check.ts';
 import { type CopyJob, copySmall } from '../truth/copy.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
-import type { Rebuild } from '../truth/rebuild.ts';
-import { cannot, type Truth } from '../truth/truth.ts';
+import { cannot, type Rebuild, type Truth } from '../truth/truth.ts';
 import {
   COLLECTED_FILE,
   TURN_RECORDS,

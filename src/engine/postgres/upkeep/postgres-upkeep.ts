@@ -9,7 +9,7 @@ import type { CollectionParts } from './collection.ts';
 import { hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { prepared } from '../../../postgres/sql.ts';
-import { padLine } from '../../pad-line.ts';
+import { padLine } from '../../json-text.ts';
 import { NOTE_ERASED } from '../blobs/write-blobs.ts';
 import { DROP_BLOBS } from './sweep.ts';
 
