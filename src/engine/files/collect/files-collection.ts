@@ -1,17 +1,9 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
-import type { Progress } from '../../engine.ts';
-import type {
-  BlobEntry,
-  Collection,
-  CollectionOptions,
-  PatchEdge,
-  SweepPlan,
-  SweepReport,
-  TurnEdge,
-} from '../../upkeep.ts';
+import type { BlobEntry, Collection, CollectionOptions } from '../../upkeep.ts';
 import { toQuipuError } from '../disk/io-error.ts';
 import type { Writer } from '../commit/writer.ts';
+import type { Core } from '../core/core.ts';
 import { type Age, ageBefore, ageOf, wasThere } from '../journal/checkpoint-file.ts';
 import { readPatchEdges } from '../patches/patches.ts';
 import { readTurnEdges } from '../turns/turn-table.ts';
@@ -42,7 +34,7 @@ export async function startCollection(
         },
         turn: (turn) => options.reliance.turn(turn),
       };
-      return new FilesCollection(writer, { age, recent, done });
+      return toCollection(writer, { age, recent, done });
     });
   } catch (error) {
     done();
@@ -58,84 +50,59 @@ interface Started {
   readonly done: () => void;
 }
 
-class FilesCollection implements Collection {
-  readonly firstNewTurn: TurnId;
-  readonly openTurns: readonly TurnId[];
-  readonly #writer: Writer;
-  readonly #started: Started;
+function toCollection(writer: Writer, { age, recent, done }: Started): Collection {
+  const { core } = writer;
+  const { nextTurn, nextPatch } = core.tails;
   /** Turns that were open when the collection began. They are alive, whether sealed meanwhile or not. */
-  readonly #open: ReadonlySet<number>;
-  readonly #nextPatch: number;
-  readonly #way: GiveWay;
+  const open: ReadonlySet<number> = new Set(core.openTurns.keys());
+  const way = new GiveWay({ settle: () => writer.settle() });
+  return {
+    firstNewTurn: BigInt(nextTurn) as TurnId,
+    openTurns: [...open].map((turn) => BigInt(turn) as TurnId),
+    turns: () => inSteps(way, readTurnEdges(core, nextTurn, open)),
+    patches: () => inSteps(way, readPatchEdges(core, nextPatch)),
+    blobs: () => inSteps(way, readBlobs(core, age)),
+    chunksOf: (hash) => core.blobs.chunksOf(hash),
 
-  constructor(writer: Writer, started: Started) {
-    const { core } = writer;
-    this.#writer = writer;
-    this.#started = started;
-    this.firstNewTurn = BigInt(core.tails.nextTurn) as TurnId;
-    this.#open = new Set(core.openTurns.keys());
-    this.openTurns = [...this.#open].map((turn) => BigInt(turn) as TurnId);
-    this.#nextPatch = core.tails.nextPatch;
-    this.#way = new GiveWay({ settle: () => writer.settle() });
-  }
+    async sweep(plan, progress) {
+      const sweep = new Sweep(writer, { plan, age, recent, progress, way });
+      try {
+        await sweep.collectTurns(nextTurn, open);
+        return await sweep.run();
+      } catch (error) {
+        throw toQuipuError(error, core.files.root);
+      }
+    },
 
-  turns(): AsyncIterable<readonly TurnEdge[]> {
-    const next = Number(this.firstNewTurn);
-    return this.#inSteps(readTurnEdges(this.#writer.core, next, this.#open));
-  }
+    async end() {
+      core.reliance = undefined;
+      done();
+    },
+  };
+}
 
-  patches(): AsyncIterable<readonly PatchEdge[]> {
-    return this.#inSteps(readPatchEdges(this.#writer.core, this.#nextPatch));
-  }
-
-  blobs(): AsyncIterable<readonly BlobEntry[]> {
-    return this.#inSteps(this.#readBlobs());
-  }
-
-  *#readBlobs(): Generator<readonly BlobEntry[]> {
-    const { age } = this.#started;
-    let page: BlobEntry[] = [];
-    for (const place of this.#writer.core.index.walkBlobs()) {
-      const { hash, pack, offset, rawLength, storedLength, codec } = place;
-      page.push({
-        hash,
-        size: rawLength,
-        storedBytes: BLOB_OVERHEAD_BYTES + storedLength,
-        old: age !== undefined && wasThere(age, pack, offset),
-        chunked: codec === BlobCodec.chunks,
-      });
-      if (page.length < PAGE_RECORDS) continue;
-      yield page;
-      page = [];
-    }
+function* readBlobs({ index }: Core, age: Age | undefined): Generator<readonly BlobEntry[]> {
+  let page: BlobEntry[] = [];
+  for (const place of index.walkBlobs()) {
+    const { hash, pack, offset, rawLength, storedLength, codec } = place;
+    page.push({
+      hash,
+      size: rawLength,
+      storedBytes: BLOB_OVERHEAD_BYTES + storedLength,
+      old: age !== undefined && wasThere(age, pack, offset),
+      chunked: codec === BlobCodec.chunks,
+    });
+    if (page.length < PAGE_RECORDS) continue;
     yield page;
+    page = [];
   }
+  yield page;
+}
 
-  /** Commits go on between two pages, however fast the pages come. */
-  async *#inSteps<T>(pages: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
-    for await (const page of pages) {
-      yield page;
-      if (this.#way.isDue) await this.#way.breathe();
-    }
-  }
-
-  async chunksOf(hash: Hash): Promise<readonly Hash[]> {
-    return this.#writer.core.blobs.chunksOf(hash);
-  }
-
-  async sweep(plan: SweepPlan, progress?: Progress): Promise<SweepReport> {
-    const { age, recent } = this.#started;
-    const sweep = new Sweep(this.#writer, { plan, age, recent, progress, way: this.#way });
-    try {
-      await sweep.collectTurns(Number(this.firstNewTurn), this.#open);
-      return await sweep.run();
-    } catch (error) {
-      throw toQuipuError(error, this.#writer.core.files.root);
-    }
-  }
-
-  async end(): Promise<void> {
-    this.#writer.core.reliance = undefined;
-    this.#started.done();
+/** Commits go on between two pages, however fast the pages come. */
+async function* inSteps<T>(way: GiveWay, pages: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
+  for await (const page of pages) {
+    yield page;
+    if (way.isDue) await way.breathe();
   }
 }

@@ -1,18 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Hash, TurnId } from '../../../base/brand.ts';
+import type { TurnId } from '../../../base/brand.ts';
 import { bytesToHash } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
-import { pagesOf, type Statement } from '../../../postgres/sql.ts';
-import type { Progress } from '../../progress.ts';
-import type {
-  BlobEntry,
-  Collection,
-  CollectionOptions,
-  PatchEdge,
-  SweepPlan,
-  SweepReport,
-  TurnEdge,
-} from '../../upkeep.ts';
+import { pagesOf } from '../../../postgres/sql.ts';
+import type { Collection, CollectionOptions } from '../../upkeep.ts';
 import type { OwnReliance } from '../commit/commit-group.ts';
 import type { Began } from './sweep.ts';
 import {
@@ -41,7 +32,7 @@ export interface CollectionParts {
   readonly clock: () => number;
   readonly server: string;
   /** Tells the commits of this process which collection to notify. */
-  setReliance(reliance: OwnReliance | undefined): void;
+  readonly setReliance: (reliance: OwnReliance | undefined) => void;
 }
 
 export async function startCollection(
@@ -70,91 +61,79 @@ export async function startCollection(
         open: new Set(open.map(({ turn }) => turn)),
       };
     });
-    return new PostgresCollection(parts, began, options);
+    return toCollection(parts, began, options);
   } catch (error) {
     parts.setReliance(undefined);
     throw error;
   }
 }
 
-class PostgresCollection implements Collection {
-  readonly firstNewTurn: TurnId;
-  readonly openTurns: readonly TurnId[];
-  readonly #parts: CollectionParts;
-  readonly #began: Began;
-  readonly #sweep: Sweep;
+function toCollection(
+  { database, setReliance }: CollectionParts,
+  began: Began,
+  { reliance }: CollectionOptions,
+): Collection {
+  const { id, seq, beforeMs, nextTurn, nextPatch, open } = began;
+  const steps = new Sweep(database, began, reliance);
+  return {
+    firstNewTurn: BigInt(nextTurn) as TurnId,
+    openTurns: [...open].map((turn) => BigInt(turn) as TurnId),
 
-  constructor(parts: CollectionParts, began: Began, { reliance }: CollectionOptions) {
-    this.#parts = parts;
-    this.#began = began;
-    this.#sweep = new Sweep(parts.database, began, reliance);
-    this.firstNewTurn = BigInt(began.nextTurn) as TurnId;
-    this.openTurns = [...began.open].map((turn) => BigInt(turn) as TurnId);
-  }
+    async *turns() {
+      type Row = { id: number; parent: number; payload: Uint8Array };
+      const paging = { begin: nextTurn, at: (row: Row) => row.id, rows: PAGE_ROWS };
+      for await (const page of pagesOf(database, TURN_EDGES, paging)) {
+        yield page
+          .filter((row) => !open.has(row.id))
+          .map((row) => ({
+            id: BigInt(row.id) as TurnId,
+            parent: BigInt(row.parent) as TurnId,
+            payload: bytesToHash(row.payload),
+          }));
+      }
+    },
 
-  async *turns(): AsyncGenerator<readonly TurnEdge[]> {
-    const { nextTurn, open } = this.#began;
-    type Row = { id: number; parent: number; payload: Uint8Array };
-    for await (const page of this.#pages<Row>(TURN_EDGES, nextTurn, ({ id }) => id)) {
-      yield page
-        .filter(({ id }) => !open.has(id))
-        .map(({ id, parent, payload }) => ({
-          id: BigInt(id) as TurnId,
-          parent: BigInt(parent) as TurnId,
+    async *patches() {
+      type Row = { turn: number; seq: number; payload: Uint8Array; fs_root: boolean };
+      const paging = { begin: nextPatch, at: (row: Row) => row.seq, rows: PAGE_ROWS };
+      for await (const page of pagesOf(database, PATCH_EDGES, paging)) {
+        yield page.map(({ turn, payload, fs_root: fsRoot }) => ({
+          turn: BigInt(turn) as TurnId,
           payload: bytesToHash(payload),
+          fsRoot,
         }));
-    }
-  }
+      }
+    },
 
-  async *patches(): AsyncGenerator<readonly PatchEdge[]> {
-    type Row = { turn: number; seq: number; payload: Uint8Array; fs_root: boolean };
-    const { nextPatch } = this.#began;
-    for await (const page of this.#pages<Row>(PATCH_EDGES, nextPatch, (row) => row.seq)) {
-      yield page.map(({ turn, payload, fs_root: fsRoot }) => ({
-        turn: BigInt(turn) as TurnId,
-        payload: bytesToHash(payload),
-        fsRoot,
-      }));
-    }
-  }
+    async *blobs() {
+      type Row = { hash: Uint8Array; size: number; stored_size: number; old: boolean };
+      const paging = { begin: Buffer.alloc(0), at: (row: Row) => row.hash, rows: PAGE_ROWS };
+      const more = [seq, beforeMs];
+      for await (const page of pagesOf(database, BLOBS, { ...paging, more })) {
+        yield page.map(({ hash, size, stored_size: stored, old }) => ({
+          hash: bytesToHash(hash),
+          size,
+          storedBytes: stored + BLOB_ROW_BYTES,
+          old,
+          // The parts of a blob are rows of its own, and go with it.
+          chunked: false,
+        }));
+      }
+    },
 
-  async *blobs(): AsyncGenerator<readonly BlobEntry[]> {
-    const { seq, beforeMs } = this.#began;
-    type Row = { hash: Uint8Array; size: number; stored_size: number; old: boolean };
-    const paging = { begin: Buffer.alloc(0), at: (row: Row) => row.hash, rows: PAGE_ROWS };
-    const more = [seq, beforeMs];
-    for await (const page of pagesOf(this.#parts.database, BLOBS, { ...paging, more })) {
-      yield page.map(({ hash, size, stored_size: stored, old }) => ({
-        hash: bytesToHash(hash),
-        size,
-        storedBytes: stored + BLOB_ROW_BYTES,
-        old,
-        // The parts of a blob are rows of its own, and go with it.
-        chunked: false,
-      }));
-    }
-  }
+    chunksOf: async () => [],
 
-  async chunksOf(): Promise<readonly Hash[]> {
-    return [];
-  }
+    async sweep(plan, progress) {
+      await steps.takeTurns(plan);
+      return steps.takeBlobs(plan, progress);
+    },
 
-  async sweep(plan: SweepPlan, progress?: Progress): Promise<SweepReport> {
-    await this.#sweep.takeTurns(plan);
-    return this.#sweep.takeBlobs(plan, progress);
-  }
-
-  async end(): Promise<void> {
-    this.#parts.setReliance(undefined);
-    const { id } = this.#began;
-    await this.#parts.database.write(async (transaction) => {
-      transaction.send(END, [id]);
-      transaction.send(DROP_OWN_NOTES, [id]);
-    });
-  }
-
-  /** Reads pages from `begin` down. `at` tells the position of a row. */
-  #pages<R extends object>(statement: Statement, begin: number, at: (row: R) => number) {
-    return pagesOf<R, number>(this.#parts.database, statement, { begin, at, rows: PAGE_ROWS });
-  }
+    async end() {
+      setReliance(undefined);
+      await database.write(async (transaction) => {
+        transaction.send(END, [id]);
+        transaction.send(DROP_OWN_NOTES, [id]);
+      });
+    },
+  };
 }
