@@ -96,7 +96,7 @@ function encodeAliases(draft: Draft, tails: Tails): JournalWrite[] {
   const records = [...draft.sha256.entries()].map(([sha256, hash]: [string, Hash]) =>
     encodeAliasRecord({ hash, sha256 }),
   );
-  return appendAt(...ALIAS_RECORDS.lengthBy(tails), records);
+  return appendRecords(ALIAS_RECORDS, tails, records);
 }
 
 function encodeTypes(draft: Draft, tails: Tails): JournalWrite[] {
@@ -118,7 +118,7 @@ function encodeHeads(draft: Draft): JournalWrite[] {
 
 function encodePatches(draft: Draft, tails: Tails): JournalWrite[] {
   const records = [...draft.patches.entries()].map(([, patch]) => encodePatchRecord(patch));
-  return appendAt(...PATCH_RECORDS.lengthBy(tails), records);
+  return appendRecords(PATCH_RECORDS, tails, records);
 }
 
 function encodeOpen(draft: Draft, id: number, open: OpenDraft): JournalWrite[] {
@@ -235,6 +235,14 @@ function removalRecords(draft: Draft): DocRecord[] {
     });
   }
   return records;
+}
+
+function appendRecords(
+  file: Pick<typeof ALIAS_RECORDS, 'lengthBy'>,
+  tails: Tails,
+  records: readonly Uint8Array[],
+): JournalWrite[] {
+  return records.length === 0 ? [] : appendAt(...file.lengthBy(tails), records);
 }
 
 /** Joins pieces that follow each other into one write. No pieces give no write. */
