@@ -25,7 +25,7 @@ it('marks the words of a search in text, code and folded calls, and adds no elem
   const code = '```ts\nconst zebraCount = parse(zebra_input);\n```';
   await store.contexts.append(id, note(`A **zeb**ra, <b>a zebra</b> and no Zebras.\n\n${code}`));
   const lines = Array.from({ length: 400 }, (_, n) => `line ${n}`);
-  lines[350] = 'line 350 has a giraffe';
+  lines[350] = 'line 350 has a giraffe, naïve and 大きい';
   await store.contexts.appendBatch(id, [
     {
       type: 'tool.call',

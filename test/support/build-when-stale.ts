@@ -72,9 +72,10 @@ function makePage(): void {
 
 function isPageStale(): boolean {
   const builtAt = mtimeOf(projectPath('web/dist/index.html'));
-  return [...listFiles('web/src', /(?<!\.test)\.(?:tsx?|css)$/), 'web/index.html'].some(
-    (source) => mtimeOf(projectPath(source)) > builtAt,
+  const sources = ['src', 'web/src'].flatMap((root) =>
+    listFiles(root, /(?<!\.test)\.(?:tsx?|css)$/),
   );
+  return [...sources, 'web/index.html'].some((source) => mtimeOf(projectPath(source)) > builtAt);
 }
 
 function make({ command, output }: Build): void {

@@ -141,11 +141,10 @@ function findStretches(folded: string, hints: readonly RegExp[]): (readonly [num
   return merged;
 }
 
-/** `_`, digits and small letters of ASCII, and what stands for other letters. */
+/** `_`, digits and small letters of ASCII, and DEL, which stands for other letters. */
 function isInRun(code: number): boolean {
-  return (
-    code > 0x7f || code === 0x5f || (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a)
-  );
+  const isDigit = code >= 0x30 && code <= 0x39;
+  return isDigit || code === 0x5f || (code >= 0x61 && code <= 0x7a) || code === 0x7f;
 }
 
 interface Stretch {

@@ -225,17 +225,18 @@ export function foldAll(run: string): string {
 }
 
 const VARIES = 1;
-const OTHER_LETTER = 0xff;
+/** A control code: in a text it is a separator, so it is free. */
+const OTHER_LETTER = 0x7f;
 /** What a unit is in a text that `foldInPlace` made. 0: not known yet. */
 const IN_PLACE: Uint8Array = new Uint8Array(0x10000);
 
 /**
  * The text with each unit folded in its place: a quick way to look for ASCII words in texts of most languages. A letter
- * that is none of ASCII when it is folded is `ÿ`. Undefined when a letter becomes several, or depends on the next.
+ * that is none of ASCII when it is folded is DEL. Undefined when a letter becomes several, or depends on the next.
  */
 export function foldInPlace(text: string): string | undefined {
   if (isAscii(text)) return text.toLowerCase();
-  const units = Buffer.allocUnsafe(text.length);
+  const units = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
     const isHalf = unit >= 0xd800 && unit <= 0xdfff;
@@ -247,10 +248,12 @@ export function foldInPlace(text: string): string | undefined {
     if (folded === VARIES) return undefined;
     units[at] = folded;
   }
-  return units.toString('latin1');
+  return ASCII.decode(units);
 }
 
 const SPACE = 0x20;
+/** The page runs this in a browser, which has no `Buffer`. */
+const ASCII = new TextDecoder();
 
 function unitInPlace(unit: number): number {
   const character = String.fromCharCode(unit);
