@@ -35,15 +35,6 @@ it('is small: less than 180 kB of compressed JavaScript, with everything that lo
   expect(whole).toBeLessThan(180_000);
 });
 
-it('asks for nothing that only Node has', () => {
-  const assets = projectPath('web/dist/assets');
-  const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'));
-  const nodes = /(?<![\w$.])(?:Buffer|setImmediate|__dirname)\b/;
-  expect(scripts.filter((name) => nodes.test(readFileSync(join(assets, name), 'utf8')))).toEqual(
-    [],
-  );
-});
-
 /** Runs before the page: notes shifts of the layout, and when the first skeleton stands there. */
 const NOTES = `
   globalThis.noted = { shift: 0, appAt: undefined, skeletonAt: undefined };
