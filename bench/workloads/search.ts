@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStore, type Store } from '../../src/index.ts';
+import { openStore } from '../../src/index.ts';
 import { BareFts5 } from '../bare-fts5.ts';
 import { percentile, timeEach } from '../figures.ts';
 import {
@@ -22,9 +22,6 @@ const BURST = 10;
 const BURST_PAUSE_MS = 100;
 const ASKED = 60;
 const BUILD_MS = 600_000;
-const PAGE_HITS = 20;
-/** A prime: pages of turns that lie apart. */
-const PAGE_STRIDE = 15_485_863;
 
 /** Fills a store with `size` turns, and a file of JSON Lines with the same. */
 export async function searchFill(trial: Trial): Promise<Result> {
@@ -96,7 +93,6 @@ export async function search(trial: Trial): Promise<Result> {
   await store.search('warm up', { waitMs: BUILD_MS });
   const asked = await askAll((query) => store.search(query, { waitMs: BUILD_MS, timeMs: 10_000 }));
   const rssBytes = process.memoryUsage.rss() - built.rssBefore;
-  const pageMs = await timePages(store, trial.size);
   await store.close();
   const bare = new BareFts5(join(trial.folder, 'bare.db'));
   bare.fill(bareTexts(trial.size));
@@ -114,23 +110,11 @@ export async function search(trial: Trial): Promise<Result> {
     busyMs: built.busyMs,
     builtRssBytes: built.rssBytes,
     rssBytes,
-    pageMs,
     scanMs,
     ...(await sizeApart(trial)),
     ...named(asked, ''),
     ...named(compared, 'bare-'),
   };
-}
-
-/** The p50 of reading as many turns as a page has hits, each time others: no answer goes without. */
-async function timePages(store: Store, size: number): Promise<number> {
-  let next = 0;
-  const readPage = (): Promise<unknown> => {
-    const ids = Array.from({ length: PAGE_HITS }, () => 1 + ((next += PAGE_STRIDE) % size));
-    return Promise.all(ids.map((id) => store.contexts.turn(BigInt(id))));
-  };
-  await timeEach(ASKED, readPage);
-  return percentile(await timeEach(ASKED, readPage), 0.5);
 }
 
 /** Builds the index while somebody appends. */
