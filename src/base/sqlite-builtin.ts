@@ -95,7 +95,10 @@ class BuiltinConnection implements Connection {
 
   prepareColumn(sql: string): ColumnStatement {
     const statement = this.prepare(sql);
-    return { all: (...params) => statement.all(...params).map(firstColumn) };
+    return {
+      get: (...params) => firstColumn(statement.get(...params)),
+      all: (...params) => statement.all(...params).map(firstColumn),
+    };
   }
 
   pragma(sql: string): unknown {

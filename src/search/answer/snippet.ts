@@ -280,9 +280,9 @@ function merge(places: readonly Place[]): readonly { start: number; end: number 
   return merged;
 }
 
-/** One line, whatever the text has in it. */
+/** One line, whatever the text has in it. A space alone stays as it is: most are. */
 function flat(text: string): string {
-  return text.replaceAll(/[\s\p{Cc}]+/gu, ' ');
+  return text.replaceAll(/[\s\p{Cc}]{2,}|[^\S ]|\p{Cc}/gu, ' ');
 }
 
 const STEP_CHARS = 20;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../../testing/disk/seeded-random.ts';
 import { countIn, hash12, makeSketch } from '../rank/sketch.ts';
-import { CountLists, readCounts, withoutGone } from './count-lists.ts';
+import { CountLists, countsAt, withoutGone } from './count-lists.ts';
 
 const words = Array.from({ length: 200 }, (_, n) => `word${n}`);
 
@@ -14,15 +14,13 @@ function makeSketches(documents: number): Uint8Array[] {
 }
 
 function listsOf(sketches: readonly Uint8Array[]): Map<number, Uint8Array> {
-  const lists = new CountLists();
+  const lists = new CountLists(1 << 20);
   for (const [place, sketch] of sketches.entries()) lists.add(place, sketch);
   return new Map(lists.lists());
 }
 
-function countsIn(list: Uint8Array | undefined, documents: number): Uint8Array {
-  const counts = new Uint8Array(documents);
-  if (list !== undefined) readCounts(list, counts);
-  return counts;
+function countsIn(list: Uint8Array | undefined, places: Uint32Array): Uint8Array {
+  return countsAt(list ?? new Uint8Array(), places);
 }
 
 describe('lists of counts', () => {
@@ -45,9 +43,12 @@ describe('lists of counts', () => {
     const lists = listsOf(sketches);
     for (const word of words) {
       const hash = hash12(word);
-      const counts = countsIn(lists.get(hash), sketches.length);
-      const wanted = sketches.map((bytes) => countIn({ bytes, from: 0, to: bytes.length }, hash));
-      expect([...counts].map((count) => Math.max(1, count))).toEqual(wanted);
+      const counted = (bytes: Uint8Array): number =>
+        countIn({ bytes, from: 0, to: bytes.length }, hash);
+      const wanted = sketches.map(counted);
+      expect([...countsIn(lists.get(hash), Uint32Array.from(sketches.keys()))]).toEqual(wanted);
+      const some = Uint32Array.from([...sketches.keys()].filter((place) => place % 7 === 3));
+      expect([...countsIn(lists.get(hash), some)]).toEqual([...some].map((place) => wanted[place]));
     }
   });
 

@@ -11,20 +11,30 @@ export const LISTS = 4096;
 const COUNT_BITS = 4;
 const LOW_BITS = 15;
 const COUNT_LEAST = 2;
+/** Of an entry in a sketch. */
+const ENTRY_BYTES = 2;
 /** A varint of 32 bits. */
-const ENTRY_BYTES_MAX = 5;
+const VARINT_BYTES_MAX = 5;
+
+/** Lists are sorted so many at a time, for a quarter of the memory. */
+const SORTED_LISTS = LISTS / 4;
 
 /** Turns the sketches of documents, which come in their order, into lists. A place is 0 for the first of the part. */
 export class CountLists {
-  #hashes = new Uint16Array(1 << 16);
-  #entries = new Uint32Array(1 << 16);
+  readonly #hashes: Uint16Array;
+  readonly #entries: Uint32Array;
   #length = 0;
   readonly #sizes = new Uint32Array(LISTS);
 
+  /** `bytes` of all sketches together. Arrays that grow leave as much again behind. */
+  constructor(bytes: number) {
+    this.#hashes = new Uint16Array(bytes / ENTRY_BYTES);
+    this.#entries = new Uint32Array(bytes / ENTRY_BYTES);
+  }
+
   add(place: number, sketch: Uint8Array): void {
-    for (let at = 0; at < sketch.length; at += 2) {
+    for (let at = 0; at < sketch.length; at += ENTRY_BYTES) {
       const entry = (sketch[at] ?? 0) | ((sketch[at + 1] ?? 0) << 8);
-      if (this.#length === this.#hashes.length) this.#grow();
       const hash = entry >> COUNT_BITS;
       this.#hashes[this.#length] = hash;
       this.#entries[this.#length] = (place << COUNT_BITS) | (entry & LOW_BITS);
@@ -35,41 +45,48 @@ export class CountLists {
 
   /** The lists that have entries, by the number of their hash. */
   *lists(): Generator<readonly [hash: number, list: Uint8Array]> {
-    const ends = new Uint32Array(LISTS);
-    let total = 0;
-    for (let hash = 0; hash < LISTS; hash += 1) {
-      ends[hash] = total;
-      total += this.#sizes[hash] ?? 0;
-    }
-    const sorted = new Uint32Array(this.#length);
-    for (let at = 0; at < this.#length; at += 1) {
-      const hash = this.#hashes[at] ?? 0;
-      const end = ends[hash] ?? 0;
-      sorted[end] = this.#entries[at] ?? 0;
-      ends[hash] = end + 1;
-    }
-    for (let hash = 0, from = 0; hash < LISTS; hash += 1) {
-      const to = ends[hash] ?? 0;
-      if (to > from) yield [hash, encode(sorted.subarray(from, to))];
-      from = to;
+    for (let first = 0; first < LISTS; first += SORTED_LISTS) {
+      const ends = new Uint32Array(SORTED_LISTS);
+      const sorted = this.#sort(first, ends);
+      for (let nth = 0, from = 0; nth < SORTED_LISTS; nth += 1) {
+        const to = ends[nth] ?? 0;
+        if (to > from) yield [first + nth, encode(sorted.subarray(from, to))];
+        from = to;
+      }
     }
   }
 
-  #grow(): void {
-    const [hashes, entries] = [this.#hashes, this.#entries];
-    this.#hashes = new Uint16Array(hashes.length * 2);
-    this.#entries = new Uint32Array(entries.length * 2);
-    this.#hashes.set(hashes);
-    this.#entries.set(entries);
+  /** The entries of `ends.length` lists, one list after the other. Sets where each ends. */
+  #sort(first: number, ends: Uint32Array): Uint32Array {
+    let total = 0;
+    for (let nth = 0; nth < ends.length; nth += 1) {
+      ends[nth] = total;
+      total += this.#sizes[first + nth] ?? 0;
+    }
+    const sorted = new Uint32Array(total);
+    for (let at = 0; at < this.#length; at += 1) {
+      const nth = (this.#hashes[at] ?? 0) - first;
+      if (nth < 0 || nth >= ends.length) continue;
+      const end = ends[nth] ?? 0;
+      sorted[end] = this.#entries[at] ?? 0;
+      ends[nth] = end + 1;
+    }
+    return sorted;
   }
 }
 
-/** Writes the counts of a list to their places. `into` has a byte for each document of the part, and zeros before. */
-export function readCounts(list: Uint8Array, into: Uint8Array): void {
+/** The counts that a list has of documents whose places rise. 1: the list does not have the document. */
+export function countsAt(list: Uint8Array, places: Uint32Array): Uint8Array {
+  const counts = new Uint8Array(places.length).fill(1);
+  let nth = 0;
   eachEntry(list, (place, low) => {
+    while (nth < places.length && (places[nth] ?? 0) < place) nth += 1;
+    if (places[nth] !== place) return;
     // Of two words with one hash, the first one counts, as it does in a sketch.
-    if (into[place] === 0) into[place] = low + COUNT_LEAST;
+    counts[nth] = low + COUNT_LEAST;
+    nth += 1;
   });
+  return counts;
 }
 
 /** The list without documents that are gone. Undefined: it has none of them. */
@@ -104,7 +121,7 @@ function eachEntry(list: Uint8Array, visit: (place: number, low: number) => void
 /** Entries hold their place, and not yet the distance. */
 function encode(entries: ArrayLike<number>): Uint8Array {
   // A part has a million entries: a list of numbers for their bytes took most of the time of sealing it.
-  const bytes = new Uint8Array(entries.length * ENTRY_BYTES_MAX);
+  const bytes = new Uint8Array(entries.length * VARINT_BYTES_MAX);
   let length = 0;
   let before = 0;
   for (let at = 0; at < entries.length; at += 1) {

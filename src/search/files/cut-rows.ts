@@ -57,8 +57,9 @@ class PartList {
   count = 0;
   isTooLong = false;
 
-  clear(): void {
-    this.sketcher.begin(PIECE_PARTS);
+  /** Before a document of so many characters. A part has one at least, and one stands between two. */
+  begin(chars: number): void {
+    this.sketcher.begin(chars + 1);
     this.wholes.clear();
     this.#length = 0;
     this.#begin = 0;
@@ -72,6 +73,27 @@ class PartList {
     this.#length += 1;
     this.#hashBefore = this.#hash;
     this.#hash = hashUnit(this.#hash, code);
+  }
+
+  /** Adds the small letters of a text from `at` on. Returns where they end. Most characters are in such runs. */
+  addLetters(text: string, at: number): number {
+    const bytes = this.#bytes;
+    let length = this.#length;
+    let hash = this.#hash;
+    let hashBefore = hash;
+    let end = at;
+    for (; end < text.length; end += 1) {
+      const code = text.charCodeAt(end);
+      if (KINDS[code] !== SMALL) break;
+      bytes[length] = code;
+      length += 1;
+      hashBefore = hash;
+      hash = hashUnit(hash, code);
+    }
+    this.#length = length;
+    this.#hash = hash;
+    this.#hashBefore = hashBefore;
+    return end;
   }
 
   /** Ends the part under way, if it has characters. */
@@ -108,7 +130,7 @@ function cutAscii(texts: readonly string[]): readonly CutRow[] | undefined {
   let chars = 0;
   for (const { length } of texts) chars += length;
   if (chars > CHARS_MAX) return undefined;
-  list.clear();
+  list.begin(chars);
   for (const text of texts) if (!addText(text)) return undefined;
   const { count: words, sketcher, wholes, isTooLong } = list;
   if (words === 0) return [];
@@ -123,6 +145,10 @@ function addText(text: string): boolean {
   let begin = 0;
   let first = list.count;
   for (let at = 0; at < text.length; at += 1) {
+    if (before === SMALL) {
+      at = list.addLetters(text, at);
+      if (at === text.length) break;
+    }
     const code = text.charCodeAt(at);
     if (code > 0x7f) return false;
     const kind = KINDS[code] ?? SEPARATOR;

@@ -1,8 +1,8 @@
-import { firstColumn } from '../../base/sqlite.ts';
 import type { PickRequest, Picks } from '../contract/search-index.ts';
 import { planFts5 } from '../query/plan-fts5.ts';
 import {
   factColumns,
+  plainRows,
   unpackRows,
   type FactColumn,
   type PackedColumn,
@@ -40,6 +40,8 @@ interface Question {
   readonly match: string;
   readonly facts: readonly FactColumn[];
   readonly limits: { readonly sql: string; readonly params: readonly unknown[] };
+  /** Of a later page: the newest row that the first page saw. */
+  readonly upTo: number | undefined;
 }
 
 export class CandidateFinder {
@@ -51,24 +53,26 @@ export class CandidateFinder {
     this.#ranks = ranks;
   }
 
-  find(parts: readonly PartRow[], request: PickRequest, upTo: number): Candidates {
+  find(parts: readonly PartRow[], request: PickRequest): Candidates {
+    const upTo = request.after?.upTo;
     const until = performance.now() + request.timeMs;
     const question = {
       match: planFts5(request.condition),
       facts: factColumns(request),
       limits: limitsOf(request),
+      upTo,
     };
     const rows: CandidateRow[] = [];
     const spans: Span[] = [];
     let isFew = true;
     for (const part of parts) {
-      if (part.first > upTo) continue;
+      if (upTo !== undefined && part.first > upTo) continue;
       const from = rows.length;
       const left = request.candidates + 1 - from;
-      let packed: string | undefined = isFew ? this.#few(part, question, upTo) : undefined;
-      isFew = packed !== undefined;
-      packed ??= this.#many(part, question, upTo, left);
-      for (const row of this.#unpack(packed, part, question.facts)) rows.push(row);
+      let found: CandidateRow[] | undefined = isFew ? this.#few(part, question) : undefined;
+      isFew = found !== undefined;
+      found ??= this.#many(part, question, left);
+      for (const row of found) rows.push(row);
       const isFull = rows.length > request.candidates;
       if (isFull) rows.length = request.candidates;
       if (rows.length > from) spans.push({ part, from, to: rows.length });
@@ -95,36 +99,46 @@ export class CandidateFinder {
     hashes: readonly (readonly number[])[],
     counts: readonly Uint8Array[],
   ): void {
+    // Candidates are newest first.
+    const places = Uint32Array.from(
+      { length: to - from },
+      (_, nth) => (rows[to - 1 - nth]?.id ?? 0) - part.first,
+    );
     for (const hash of new Set(hashes.flat())) {
-      const inPart = this.#ranks.countsOf(part, hash);
+      const inPart = this.#ranks.countsOf(part, hash, places);
       for (const [leaf, own] of hashes.entries()) {
         const into = counts[leaf];
         if (into === undefined || !own.includes(hash)) continue;
-        for (let nth = from; nth < to; nth += 1) {
-          const count = Math.max(1, inPart[(rows[nth]?.id ?? 0) - part.first] ?? 0);
-          if (count < (into[nth] ?? 0)) into[nth] = count;
+        for (const [nth, count] of inPart.entries()) {
+          const at = to - 1 - nth;
+          if (count < (into[at] ?? 0)) into[at] = count;
         }
       }
     }
   }
 
   /** Undefined: there are more. */
-  #few(part: PartRow, question: Question, upTo: number): string | undefined {
-    const few = this.#statements.column(nameOf('few', part, question), () =>
-      candidatesOf(part, question),
+  #few(part: PartRow, question: Question): CandidateRow[] | undefined {
+    // The number stands in the text: to bind it takes 2 µs, as long as the look into a part that has no match.
+    const few = this.#statements.column(
+      nameOf('few', part, question),
+      () => `${candidatesOf(part, question)} LIMIT ${FEW_MAX + 1}`,
     );
-    const { match, limits } = question;
-    const found = few.all(match, upTo, ...limits.params, FEW_MAX + 1);
-    return found.length > FEW_MAX ? undefined : found.join(',');
+    const found = few.all(...paramsOf(question));
+    if (found.length > FEW_MAX) return undefined;
+    if (part.sealed === 0 || question.facts.length > 0) {
+      return this.#unpack(found.join(','), part, question.facts);
+    }
+    return plainRows(found as number[], this.#ranks.lengthsOf(part));
   }
 
-  #many(part: PartRow, question: Question, upTo: number, most: number): string {
-    const many = this.#statements.named(
+  #many(part: PartRow, question: Question, most: number): CandidateRow[] {
+    const many = this.#statements.column(
       nameOf('many', part, question),
-      () => `SELECT group_concat(packed) FROM (${candidatesOf(part, question)})`,
+      () => `SELECT group_concat(packed) FROM (${candidatesOf(part, question)} LIMIT ?)`,
     );
-    const { match, limits } = question;
-    return (firstColumn(many.get(match, upTo, ...limits.params, most)) as string | null) ?? '';
+    const packed = many.get(...paramsOf(question), most) as string | null;
+    return this.#unpack(packed ?? '', part, question.facts);
   }
 
   #unpack(packed: string, part: PartRow, facts: readonly FactColumn[]): CandidateRow[] {
@@ -154,12 +168,16 @@ function countInSketches(
 
 const FRESH: readonly PackedColumn[] = ['id', 'piece', 'words'];
 
-function nameOf(how: string, { id, sealed }: PartRow, { facts, limits }: Question): string {
-  return `${how} ${id} ${sealed} ${facts.join(' ')}${limits.sql}`;
+function nameOf(how: string, { id, sealed }: PartRow, { facts, limits, upTo }: Question): string {
+  return `${how} ${id} ${sealed} ${upTo === undefined ? '' : 'again '}${facts.join(' ')}${limits.sql}`;
+}
+
+function paramsOf({ match, limits, upTo }: Question): readonly unknown[] {
+  return [match, ...(upTo === undefined ? [] : [upTo]), ...limits.params];
 }
 
 /** The candidates of a part, newest first, each as one text. */
-function candidatesOf({ id, sealed }: PartRow, { facts, limits }: Question): string {
+function candidatesOf({ id, sealed }: PartRow, { facts, limits, upTo }: Question): string {
   const name = partName(id);
   const isFresh = sealed === 0;
   const hasDocs = facts.length > 0 || limits.sql !== '';
@@ -171,8 +189,9 @@ function candidatesOf({ id, sealed }: PartRow, { facts, limits }: Question): str
   const packed = columns.join(` || ' ' || `) + (isFresh ? ` || ' ' || hex(f.sketch)` : '');
   const docs = hasDocs ? ` CROSS JOIN docs d ON d.id = ${name}.rowid` : '';
   const fresh = isFresh ? ` CROSS JOIN fresh f ON f.id = ${name}.rowid` : '';
+  const seen = upTo === undefined ? '' : ` AND ${name}.rowid <= ?`;
   return `SELECT ${packed} AS packed FROM ${name}${docs}${fresh}
-    WHERE ${name} MATCH ? AND ${name}.rowid <= ?${limits.sql} ORDER BY ${name}.rowid DESC LIMIT ?`;
+    WHERE ${name} MATCH ?${seen}${limits.sql} ORDER BY ${name}.rowid DESC`;
 }
 
 const CONTEXTS = `(SELECT t3.id FROM threads t3 JOIN names n3 ON n3.id = t3.source

@@ -11,7 +11,7 @@ beforeEach(() => {
   path = join(freshFolder(), 'search.db');
 });
 
-const FULL = 32_768;
+const FULL = 65_536;
 const page = { source: 'context', marks: [], progress: { done: 0, total: 0 }, isLast: true };
 const said = { thread: '1', depth: 1, at: 0, type: 'note', kind: 'context', tools: [] };
 const long = `${'filler '.repeat(240)}needle `.repeat(40);

@@ -1,5 +1,5 @@
-import type { Database } from '../../base/sqlite.ts';
-import { CountLists, LISTS, readCounts, withoutGone } from './count-lists.ts';
+import { firstColumn, type Database } from '../../base/sqlite.ts';
+import { CountLists, LISTS, countsAt, withoutGone } from './count-lists.ts';
 import type { RowLengths } from '../rank/packed-rows.ts';
 import type { PartRow, Statements } from './text-tables.ts';
 
@@ -10,8 +10,8 @@ import type { PartRow, Statements } from './text-tables.ts';
 /** Marks a length: the row goes on with the document of the row before. */
 const GOES_ON = 0x8000;
 const LENGTH_BYTES = 2;
-/** Lengths of so many parts are kept in memory: 64 KB for each. */
-const PARTS_KEPT = 64;
+/** Lengths of so many parts are kept in memory: 128 KB for each. */
+const PARTS_KEPT = 32;
 
 export const INSERT_FRESH = 'INSERT INTO fresh (id, piece, words, sketch) VALUES (?, ?, ?, ?)';
 
@@ -25,7 +25,8 @@ interface FreshRow {
 /** Makes lengths and lists of the rows of a part that is full. `next` is the number behind its last document. */
 export function sealRanks(db: Database, { id: part, first }: PartRow, next: number): void {
   const lengths = new Uint8Array((next - first) * LENGTH_BYTES);
-  const counts = new CountLists();
+  const size = db.prepare('SELECT coalesce(sum(length(sketch)), 0) FROM fresh').get();
+  const counts = new CountLists(Number(firstColumn(size)));
   const fresh = db.prepare<[], FreshRow>('SELECT id, piece, words, sketch FROM fresh ORDER BY id');
   for (const { id, piece, words, sketch } of fresh.iterate()) {
     const place = id - first;
@@ -110,7 +111,6 @@ class PartLengths implements RowLengths {
 export class RankReader {
   readonly #statements: Statements;
   readonly #lengths = new Map<number, PartLengths>();
-  #counts = new Uint8Array();
 
   constructor(statements: Statements) {
     this.#statements = statements;
@@ -128,15 +128,12 @@ export class RankReader {
     return lengths;
   }
 
-  /** How often the words with a hash occur in the documents of a part, by place; 0: once, or never. */
-  countsOf(part: PartRow, hash: number): Uint8Array {
-    const { documents } = this.lengthsOf(part);
-    if (this.#counts.length < documents) this.#counts = new Uint8Array(documents);
-    else this.#counts.fill(0);
+  /** How often the words with a hash occur in documents of a part, whose places rise. 1: once, or never. */
+  countsOf(part: PartRow, hash: number, places: Uint32Array): Uint8Array {
     const list = this.#statements.value(LIST, listId(part.id, hash)) as Uint8Array | undefined;
-    if (list !== undefined) readCounts(list, this.#counts);
-    return this.#counts;
+    return countsAt(list ?? NO_ENTRIES, places);
   }
 }
 
+const NO_ENTRIES = new Uint8Array();
 const LIST = 'SELECT list FROM counts WHERE id = ?';

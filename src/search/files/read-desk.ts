@@ -59,7 +59,7 @@ export class ReadDesk {
     const known = this.#know();
     const { parts } = known;
     const upTo = request.after?.upTo ?? known.newest;
-    const candidates = this.#finder.find(parts, request, upTo);
+    const candidates = this.#finder.find(parts, request);
     const { rows, ranked } = candidates;
     const basis = {
       shares: this.#sharesOf(parts, request, upTo),

@@ -90,7 +90,7 @@ export function rewritePart(db: Database, part: number): void {
   db.exec(`INSERT INTO ${partName(part)} (${partName(part)}) VALUES ('optimize')`);
 }
 
-/** Keeps statements by their text, or by a name where to make the text takes longer than to find it. */
+/** Keeps statements that were prepared. */
 export class Statements {
   readonly #db: Database;
   readonly #kept = new Map<string, Statement>();
@@ -101,19 +101,15 @@ export class Statements {
   }
 
   get(sql: string): Statement {
-    return this.named(sql, () => sql);
-  }
-
-  named(name: string, sql: () => string): Statement {
-    let statement = this.#kept.get(name);
+    let statement = this.#kept.get(sql);
     if (statement === undefined || statement.busy) {
-      statement = this.#db.prepare(sql());
-      this.#kept.set(name, statement);
+      statement = this.#db.prepare(sql);
+      this.#kept.set(sql, statement);
     }
     return statement;
   }
 
-  /** As `named`, for the first column of all rows. */
+  /** A statement for the first column of its rows, by a name that takes less time to make than the text. */
   column(name: string, sql: () => string): ColumnStatement {
     let statement = this.#columns.get(name);
     if (statement === undefined) {
@@ -124,6 +120,6 @@ export class Statements {
   }
 
   value(sql: string, ...params: unknown[]): unknown {
-    return firstColumn(this.get(sql).get(...params));
+    return this.column(sql, () => sql).get(...params);
   }
 }

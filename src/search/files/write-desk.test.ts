@@ -21,7 +21,7 @@ function puts(from: number, to: number): IndexChange[] {
 
 it('goes on in another part when one is full, and removes from both', () => {
   const desk = new WriteDesk(path);
-  const [full, more] = [32_768, 32_868];
+  const [full, more] = [65_536, 65_636];
   for (let from = 0; from < full; from += 8192) {
     desk.apply({ ...page, changes: puts(from, from + 8192) });
   }

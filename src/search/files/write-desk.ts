@@ -20,8 +20,8 @@ import {
 // - Numbers of documents rise and are never used again: a higher number came later.
 // - A document that left is in no answer from then on. Its tokens leave the file with `purge`.
 
-const PART_DOCS = 32_768;
-const PART_CHARS = 48 * 1024 * 1024;
+const PART_DOCS = 65_536;
+const PART_CHARS = 96 * 1024 * 1024;
 
 /** A transaction ends after this many characters, or this many changes. */
 const GROUP_CHARS = 2 * 1024 * 1024;

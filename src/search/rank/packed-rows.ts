@@ -9,8 +9,6 @@ import type { Sketch } from './sketch.ts';
 export type FactColumn = 'at' | 'thread' | 'kind' | 'type' | 'model';
 export type PackedColumn = 'id' | 'piece' | 'words' | FactColumn;
 
-const READ = ['id', 'piece', 'words', 'at', 'thread', 'kind', 'type', 'model'] as const;
-
 /** The facts of candidates that a request needs, beside what every rank needs. */
 export function factColumns({
   order,
@@ -30,6 +28,8 @@ const MINUS = 0x2d;
 
 const NO_SKETCH: Sketch = { bytes: new Uint8Array(), from: 0, to: 0 };
 
+const NO_FACTS = { at: 0, thread: 0, kind: 0, type: 0, model: 0 };
+
 /** Lengths of rows that stand elsewhere. */
 export interface RowLengths {
   wordsOf(id: number): number;
@@ -37,7 +37,18 @@ export interface RowLengths {
   docOf(id: number): number;
 }
 
-/** Rows of a packed text; columns that were not asked for are 0. */
+/** Rows of which only the numbers were asked for. */
+export function plainRows(ids: readonly number[], lengths: RowLengths): CandidateRow[] {
+  return ids.map((id) => ({
+    id,
+    doc: lengths.docOf(id),
+    words: lengths.wordsOf(id),
+    ...NO_FACTS,
+    sketch: NO_SKETCH,
+  }));
+}
+
+/** Rows of a packed text, each with its number first. Columns that were not asked for are 0. */
 export function unpackRows(
   packed: string,
   columns: readonly PackedColumn[],
@@ -46,11 +57,15 @@ export function unpackRows(
   const rows: CandidateRow[] = [];
   const sketches = new Uint8Array(lengths === undefined ? packed.length >> 1 : 0);
   // An array of doubles would make a number on the heap of each field of a row.
-  const values = columns.map(() => 0);
-  const [id, piece, words, time, thread, kind, type, model] = READ.map((column) =>
-    columns.indexOf(column),
-  );
-  const valueOf = (nth: number | undefined): number => values[nth ?? -1] ?? 0;
+  const values = [...columns.map(() => 0), 0];
+  // What was not asked for is read from the last place.
+  const placeOf = (column: PackedColumn): number => {
+    const place = columns.indexOf(column);
+    return place === -1 ? columns.length : place;
+  };
+  const [piece, words] = [placeOf('piece'), placeOf('words')];
+  const [time, thread] = [placeOf('at'), placeOf('thread')];
+  const [kind, type, model] = [placeOf('kind'), placeOf('type'), placeOf('model')];
   let used = 0;
   for (let at = 0; at < packed.length;) {
     for (let nth = 0; nth < columns.length; nth += 1) {
@@ -68,16 +83,16 @@ export function unpackRows(
       used += 1;
     }
     at += 1;
-    const number = valueOf(id);
+    const id = values[0] ?? 0;
     rows.push({
-      id: number,
-      doc: lengths === undefined ? number - valueOf(piece) : lengths.docOf(number),
-      words: lengths === undefined ? valueOf(words) : lengths.wordsOf(number),
-      at: valueOf(time),
-      thread: valueOf(thread),
-      kind: valueOf(kind),
-      type: valueOf(type),
-      model: valueOf(model),
+      id,
+      doc: lengths === undefined ? id - (values[piece] ?? 0) : lengths.docOf(id),
+      words: lengths === undefined ? (values[words] ?? 0) : lengths.wordsOf(id),
+      at: values[time] ?? 0,
+      thread: values[thread] ?? 0,
+      kind: values[kind] ?? 0,
+      type: values[type] ?? 0,
+      model: values[model] ?? 0,
       sketch: used === from ? NO_SKETCH : { bytes: sketches, from, to: used },
     });
   }

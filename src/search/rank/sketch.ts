@@ -9,41 +9,46 @@ const COUNT_MAX = 17;
 
 /**
  * Makes sketches. Tokens are counted by their hash, in a table that every document uses again: a third of the time of a
- * Map.
+ * Map. A short document uses the beginning of the table, which stays in the fastest cache of the processor.
  */
 export class Sketcher {
-  #hashes = new Int32Array(1024);
-  #counts = new Int32Array(1024);
+  #hashes = new Int32Array();
+  #counts = new Int32Array();
   /** The slots in use, in the order of the first occurrence. */
-  #slots: number[] = [];
+  #slots = new Int32Array();
+  #used = 0;
+  #mask = 0;
 
   /** Empties the table, and makes it at least twice as large as what it will hold. */
   begin(tokens: number): void {
-    if (tokens * 2 > this.#counts.length) {
-      const size = 2 ** Math.ceil(Math.log2(tokens * 2));
-      this.#hashes = new Int32Array(size);
-      this.#counts = new Int32Array(size);
-    } else {
-      for (const slot of this.#slots) this.#counts[slot] = 0;
-    }
-    this.#slots = [];
+    for (let nth = 0; nth < this.#used; nth += 1) this.#counts[this.#slots[nth] ?? 0] = 0;
+    this.#used = 0;
+    const size = 2 ** Math.ceil(Math.log2(Math.max(1, tokens) * 2));
+    this.#mask = size - 1;
+    if (size <= this.#counts.length) return;
+    this.#hashes = new Int32Array(size);
+    this.#counts = new Int32Array(size);
+    this.#slots = new Int32Array(size);
   }
 
   add(hash: number): void {
-    const mask = this.#counts.length - 1;
-    let slot = (hash ^ (hash >>> 15)) & mask;
-    while (this.#counts[slot] !== 0 && this.#hashes[slot] !== hash) slot = (slot + 1) & mask;
-    if (this.#counts[slot] === 0) {
-      this.#hashes[slot] = hash;
-      this.#slots.push(slot);
+    const [hashes, counts] = [this.#hashes, this.#counts];
+    let slot = (hash ^ (hash >>> 15)) & this.#mask;
+    while (counts[slot] !== 0 && hashes[slot] !== hash) slot = (slot + 1) & this.#mask;
+    if (counts[slot] === 0) {
+      hashes[slot] = hash;
+      this.#slots[this.#used] = slot;
+      this.#used += 1;
     }
-    this.#counts[slot] = (this.#counts[slot] ?? 0) + 1;
+    counts[slot] = (counts[slot] ?? 0) + 1;
   }
 
   /** Counts the most common token. */
   most(): number {
     let most = 0;
-    for (const slot of this.#slots) most = Math.max(most, this.#counts[slot] ?? 0);
+    for (let nth = 0; nth < this.#used; nth += 1) {
+      most = Math.max(most, this.#counts[this.#slots[nth] ?? 0] ?? 0);
+    }
     return most;
   }
 
@@ -65,7 +70,8 @@ export class Sketcher {
   /** Returns the tokens that occur more than once. */
   #repeated(): { readonly hash: number; readonly count: number }[] {
     const found = [];
-    for (const slot of this.#slots) {
+    for (let nth = 0; nth < this.#used; nth += 1) {
+      const slot = this.#slots[nth] ?? 0;
       const count = this.#counts[slot] ?? 0;
       if (count > 1) found.push({ hash: this.#hashes[slot] ?? 0, count });
     }
