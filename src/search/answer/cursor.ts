@@ -1,13 +1,12 @@
 import { invalid } from '../../base/errors.ts';
-import { sha256Hex } from '../../base/hash.ts';
-import { encodeUtf8 } from '../../base/text.ts';
+import { hashText } from '../../base/hash.ts';
 import type { PagePlace } from '../contract/search-index.ts';
 
 // A cursor names a place in the answer to one query: what was ranked, and where the page ended.
 
 /** Tells the cursors of one query from those of another. */
 export function queryMark(parts: readonly unknown[]): string {
-  return sha256Hex(encodeUtf8(JSON.stringify(parts))).slice(0, 12);
+  return hashText(JSON.stringify(parts)).slice(0, 12);
 }
 
 export function formatCursor(mark: string, { upTo, key, id }: PagePlace): string {
