@@ -95,7 +95,7 @@ export type { Codec, PayloadEncoding } from './context/payloads/codecs.ts';
 export type { EncodingName } from './format/turn-record.ts';
 export type { BundleVersion } from './workflow/bundles/bundles.ts';
 export type { Bundles, RegisteredBundle } from './workflow/bundles/bundles.ts';
-export type { JsonObject } from './workflow/home/check-input.ts';
+export type { JsonObject } from './workflow/home/workflows-home.ts';
 export type { Descriptor, RoleDescriptor } from './workflow/bundles/descriptor.ts';
 export type { JsonSchema } from './workflow/bundles/json-schema.ts';
 export type { RunOptions, RunResult } from './workflow/threads/workflows.ts';

@@ -3,13 +3,11 @@ import { Lifetime } from '../base/lifetime.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Engine } from '../engine/engine.ts';
-import { bundleVerbs } from './bundles/bundle-verbs.ts';
+import { bundleVerbs } from './bundles/bundles.ts';
 import type { ReadArtifact, WorkflowsHome } from './home/workflows-home.ts';
 import { readVerbs } from './read-verbs.ts';
-import { runVerbs } from './run/run-verbs.ts';
-import { stepVerbs } from './steps/step-verbs.ts';
-import { threadVerbs } from './steps/thread-verbs.ts';
 import type { Workflows } from './threads/workflows.ts';
+import { runVerbs, threadVerbs } from './write-verbs.ts';
 
 export interface WorkflowsOptions {
   readonly lifetime?: Lifetime;
@@ -35,7 +33,6 @@ export function createWorkflows(engine: Engine, options: WorkflowsOptions = {}):
   };
   return home.lifetime.guard('workflows', {
     bundles: home.lifetime.guard('workflows.bundles', bundleVerbs(home)),
-    ...stepVerbs(home),
     ...threadVerbs(home),
     ...readVerbs(home),
     ...runVerbs(home),

@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { TextChange, TextDocument, TextMarks, TextPage, TextSource } from '../engine/texts.ts';
 import { bundleOfIndex, eachNote, threadOfNote } from './home/documents.ts';
 import { toThreadId } from './home/workflows-home.ts';
-import { readContent, readStart, readState, readText } from './nodes/node-reader.ts';
+import { readContent, readStart, readState, readText } from './home/nodes.ts';
 import { hopSteps, walkSteps } from './steps/walk-steps.ts';
 import { readThread, parseIndex } from './threads/thread-docs.ts';
 

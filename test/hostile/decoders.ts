@@ -15,7 +15,7 @@ import { decodeTypeLine } from '../../src/format/type-line.ts';
 import { parseRefs } from '../../src/maintain/named-blobs.ts';
 import { parseLine } from '../../src/session/log/read-lines.ts';
 import { fromCall } from '../../src/wire/call-values.ts';
-import { parseNode } from '../../src/workflow/nodes/node-text.ts';
+import { parseNode } from '../../src/workflow/home/nodes.ts';
 
 /** Makes a value of bytes that a stranger wrote, or throws. */
 export type Decode = (bytes: Buffer) => unknown;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../workflow/home/check-input.ts';
+import type { JsonObject } from '../../workflow/home/workflows-home.ts';
 import type { RegisteredBundle } from '../../workflow/bundles/bundles.ts';
 import { given } from '../../base/given.ts';
 import { toHash } from '../../base/brand.ts';

@@ -6,7 +6,7 @@ import { changeThread } from '../../workflow/threads/change-thread.ts';
 import { LruCache } from '../../base/lru-cache.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { Lifetime } from '../../base/lifetime.ts';
-import type { StateAt } from '../../workflow/nodes/nodes.ts';
+import type { StateAt } from '../../workflow/home/nodes.ts';
 import { planStep } from '../../workflow/steps/walk-steps.ts';
 import type { Thread } from '../../workflow/threads/workflows.ts';
 import { toThreadId } from '../../workflow/home/workflows-home.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Hash } from '../../base/brand.ts';
 import { encodeUtf8 } from '../../base/text.ts';
-import type { StateNode } from '../../workflow/nodes/nodes.ts';
+import type { StateNode } from '../../workflow/home/nodes.ts';
 import { toThreadId } from '../../workflow/home/workflows-home.ts';
 import type { IndexChange, Workflows } from '../../workflow/threads/workflows.ts';
 import { failure } from '../engine-suite/fixture.ts';

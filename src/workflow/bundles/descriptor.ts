@@ -2,8 +2,8 @@ import { checkWhole } from '../../base/check-value.ts';
 import { QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { kindOf } from '../../base/text.ts';
 import { checkName, checkRole } from '../home/documents.ts';
-import { ROUNDS_MAX } from '../home/limits.ts';
-import { END_ROLE } from '../nodes/nodes.ts';
+import { ROUNDS_MAX } from '../home/workflows-home.ts';
+import { END_ROLE } from '../home/nodes.ts';
 import { checkSchema, type JsonSchema } from './json-schema.ts';
 
 export interface RoleDescriptor {

@@ -29,12 +29,19 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     env: { ...process.env, ...env },
     ...(cwd !== undefined && { cwd }),
   });
-  const stop = new Stopper(child);
+  let stopped: string | undefined;
+  let killing: NodeJS.Timeout | undefined;
+  const stop = (reason: string): void => {
+    if (stopped !== undefined) return;
+    stopped = reason;
+    killGroup(child, 'SIGTERM');
+    killing = setTimeout(() => killGroup(child, 'SIGKILL'), GRACE_MS);
+  };
   const timer =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(() => stop.stop(`took longer than ${timeoutMs} ms`), timeoutMs);
-  const abort = (): void => stop.stop('was stopped');
+      : setTimeout(() => stop(`took longer than ${timeoutMs} ms`), timeoutMs);
+  const abort = (): void => stop('was stopped');
   signal?.addEventListener('abort', abort);
   try {
     const out: Buffer[] = [];
@@ -42,7 +49,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     let stderr = '';
     child.stdout.on('data', (piece: Buffer) => {
       outBytes += piece.length;
-      if (outBytes > OUTPUT_BYTES_MAX) stop.stop(`printed more than ${OUTPUT_BYTES_MAX} bytes`);
+      if (outBytes > OUTPUT_BYTES_MAX) stop(`printed more than ${OUTPUT_BYTES_MAX} bytes`);
       else out.push(piece);
     });
     child.stderr.on('data', (piece: Buffer) => {
@@ -53,46 +60,24 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     child.stdin.end(input);
     const code = await untilClosed(child);
     if (stderr !== '') onStderr?.(stderr);
-    if (stop.reason !== undefined) throw new RunFailure(`the command ${stop.reason}`);
+    if (stopped !== undefined) throw new RunFailure(`the command ${stopped}`);
     const said = stderr.trim();
     const why = said === '' ? ', and its standard error is empty' : `: ${said}`;
     if (code !== 0) throw new RunFailure(`the command ended with ${code}${why}`);
     return Buffer.concat(out).toString('utf8');
   } finally {
     clearTimeout(timer);
-    stop.done();
+    clearTimeout(killing);
     signal?.removeEventListener('abort', abort);
   }
 }
 
-class Stopper {
-  reason: string | undefined;
-  readonly #child: ChildProcess;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(child: ChildProcess) {
-    this.#child = child;
-  }
-
-  stop(reason: string): void {
-    if (this.reason !== undefined) return;
-    this.reason = reason;
-    this.#kill('SIGTERM');
-    this.#timer = setTimeout(() => this.#kill('SIGKILL'), GRACE_MS);
-  }
-
-  done(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #kill(signal: NodeJS.Signals): void {
-    const { pid } = this.#child;
-    if (pid === undefined) return;
-    try {
-      process.kill(-pid, signal);
-    } catch {
-      // ESRCH: the command has ended by itself.
-    }
+function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // ESRCH: the command has ended by itself.
   }
 }
 

@@ -3,8 +3,7 @@ import { invalid, corrupt, type QuipuError } from '../../base/errors.ts';
 import { checkLine, kindOf, shown } from '../../base/text.ts';
 import { eachName } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { NAME_CHARS_MAX } from './limits.ts';
-import type { ThreadId } from './workflows-home.ts';
+import { NAME_CHARS_MAX, type ThreadId } from './workflows-home.ts';
 
 // Names of the documents and logs of workflows. The store publishes them as plain files of these names.
 

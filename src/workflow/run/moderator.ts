@@ -1,6 +1,6 @@
 import type { BundleHost } from '../bundles/bundle-host.ts';
 import { RunFailure } from '../bundles/run-command.ts';
-import { END_ROLE } from '../nodes/nodes.ts';
+import { END_ROLE } from '../home/nodes.ts';
 import type { Step, ThreadContext } from '../threads/workflows.ts';
 import { toRoleContext } from './run-role.ts';
 
@@ -10,9 +10,7 @@ export type Move =
   | { readonly end: { readonly returnCode: number; readonly summary: string } };
 
 /** Decides, from the steps so far, which role is next. */
-export interface Moderator {
-  next(last: Step | undefined, context: ThreadContext): Promise<Move>;
-}
+export type Moderator = (last: Step | undefined, context: ThreadContext) => Promise<Move>;
 
 const TABLE = { who: 'the table' };
 const GENERATOR = { who: 'the generator' };
@@ -31,66 +29,51 @@ function toChildFailure({ role, childThread, meta }: Step): string {
  * The table of a bundle: the role of the last step and conditions on it. This moderator remembers nothing. After a child
  * that failed, only rules with a condition count: a table that says nothing of failures fails with its child.
  */
-export class TableModerator implements Moderator {
-  readonly #host: BundleHost;
-
-  constructor(host: BundleHost) {
-    this.#host = host;
-  }
-
-  async next(last: Step | undefined, context: ThreadContext): Promise<Move> {
+export function tableModerator(host: BundleHost): Moderator {
+  return async (last, context) => {
     const isFailed = last !== undefined && hasFailed(last);
-    const args = [last ?? null, toRoleContext(context), isFailed];
-    const to = await this.#host.ask('next', args, TABLE);
+    const to = await host.ask('next', [last ?? null, toRoleContext(context), isFailed], TABLE);
     if (to === END_ROLE) return { end: { returnCode: 0, summary: last?.content ?? '' } };
-    if (typeof to === 'string') return checkRole(this.#host, { role: to });
+    if (typeof to === 'string') return checkRole(host, { role: to });
     if (isFailed) throw new RunFailure(toChildFailure(last));
     throw new RunFailure(`no rule of the table fits after ${last?.role ?? 'the start'}`);
-  }
+  };
 }
 
 /**
  * The generator of a bundle. Its state is gone with the process, so the moderator leads it again through the recorded
  * steps. The generator gets each of them as the answer to the move that made it, and nothing is run.
  */
-export class GeneratorModerator implements Moderator {
-  readonly #host: BundleHost;
-  readonly #recorded: readonly Step[];
-  #begun = false;
-
-  constructor(host: BundleHost, recorded: readonly Step[]) {
-    this.#host = host;
-    this.#recorded = recorded;
-  }
-
-  async next(last: Step | undefined, context: ThreadContext): Promise<Move> {
-    if (this.#begun) return this.#advance(last);
-    this.#begun = true;
-    await this.#host.ask('begin', [{ ...toRoleContext(context), steps: [] }], GENERATOR);
-    let move = await this.#advance(undefined);
-    for (const [at, step] of this.#recorded.entries()) {
+export function generatorModerator(host: BundleHost, recorded: readonly Step[]): Moderator {
+  let isLed = false;
+  return async (last, context) => {
+    if (isLed) return advance(host, last);
+    isLed = true;
+    await host.ask('begin', [{ ...toRoleContext(context), steps: [] }], GENERATOR);
+    let move = await advance(host, undefined);
+    for (const [at, step] of recorded.entries()) {
       if ('end' in move || move.role !== step.role) {
         const wants = 'end' in move ? 'ends' : `asks for ${move.role}`;
         throw new RunFailure(
           `step ${at} was one of ${step.role}, and the generator ${wants} there: it does not go the same way twice`,
         );
       }
-      move = await this.#advance(step);
+      move = await advance(host, step);
     }
     return move;
-  }
+  };
+}
 
-  async #advance(step: Step | undefined): Promise<Move> {
-    const answer = await this.#host.ask('advance', [step], GENERATOR);
-    const { done, value } = answer as { done?: boolean; value?: unknown };
-    if (done === true) return { end: toEnd(value) };
-    if (typeof value === 'string') return checkRole(this.#host, { role: value });
-    const { role, prompt } = (value ?? {}) as { role?: unknown; prompt?: unknown };
-    if (typeof role !== 'string' || !(prompt === undefined || typeof prompt === 'string')) {
-      throw new RunFailure('the generator yields the name of a role, or {role, prompt}');
-    }
-    return checkRole(this.#host, { role, ...(prompt !== undefined && { prompt }) });
+async function advance(host: BundleHost, step: Step | undefined): Promise<Move> {
+  const answer = await host.ask('advance', [step], GENERATOR);
+  const { done, value } = answer as { done?: boolean; value?: unknown };
+  if (done === true) return { end: toEnd(value) };
+  if (typeof value === 'string') return checkRole(host, { role: value });
+  const { role, prompt } = (value ?? {}) as { role?: unknown; prompt?: unknown };
+  if (typeof role !== 'string' || !(prompt === undefined || typeof prompt === 'string')) {
+    throw new RunFailure('the generator yields the name of a role, or {role, prompt}');
   }
+  return checkRole(host, { role, ...(prompt !== undefined && { prompt }) });
 }
 
 function checkRole(host: BundleHost, move: { role: string; prompt?: string }): Move {

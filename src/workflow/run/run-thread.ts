@@ -3,19 +3,31 @@ import { QuipuError, isQuipuError, orNothing } from '../../base/errors.ts';
 import { BundleHost } from '../bundles/bundle-host.ts';
 import { readBundleSource, mustGetBundle } from '../bundles/bundles.ts';
 import { RunFailure } from '../bundles/run-command.ts';
-import { checkText } from '../home/check-input.ts';
-import { SUMMARY_BYTES_MAX, DEPTH_MAX, ROUNDS_DEFAULT } from '../home/limits.ts';
-import { newThreadId, type ThreadId, type WorkflowsHome } from '../home/workflows-home.ts';
-import { readState, readContent } from '../nodes/node-reader.ts';
-import { encodeText } from '../nodes/node-text.ts';
-import { COMPACT_ROLE, END_ROLE, type StateAt, type StatePayload } from '../nodes/nodes.ts';
+import {
+  checkText,
+  SUMMARY_BYTES_MAX,
+  DEPTH_MAX,
+  ROUNDS_DEFAULT,
+  newThreadId,
+  type ThreadId,
+  type WorkflowsHome,
+} from '../home/workflows-home.ts';
+import {
+  readState,
+  readContent,
+  encodeText,
+  COMPACT_ROLE,
+  END_ROLE,
+  type StateAt,
+  type StatePayload,
+} from '../home/nodes.ts';
 import { assembleContext } from '../steps/context.ts';
 import { readSteps, readStates } from '../steps/walk-steps.ts';
 import { writeEnd, writeStep, hasEnded, type StepRequest } from '../steps/write-steps.ts';
 import { changeThread, headMoved, startThread } from '../threads/change-thread.ts';
 import { findThread, readThread, toThread } from '../threads/thread-docs.ts';
 import type { RunResult, ThreadOptions, Step, ThreadContext } from '../threads/workflows.ts';
-import { GeneratorModerator, TableModerator, type Moderator, type Move } from './moderator.ts';
+import { generatorModerator, tableModerator, type Moderator, type Move } from './moderator.ts';
 import { runRole, type RoleOutcome } from './run-role.ts';
 import { InfoLines, RunWatch, type Run } from './run.ts';
 
@@ -41,8 +53,8 @@ export async function runThread(
   const run: Run = { home, id, host, watch, info: new InfoLines(home.clock), options };
   const recorded = await readRecorded(run, thread);
   const moderator = host.hasRun
-    ? new GeneratorModerator(host, await readSteps(engine, recorded))
-    : new TableModerator(host);
+    ? generatorModerator(host, await readSteps(engine, recorded))
+    : tableModerator(host);
   run.info.add('info', `runs here from step ${recorded.length}`);
   let rounds = recorded.length;
   let [last] = await readSteps(engine, recorded.slice(-1));
@@ -70,7 +82,7 @@ async function tryMove(run: Run, moderator: Moderator, now: Situation): Promise<
   const { context, last, rounds } = now;
   const { head } = context.thread;
   try {
-    const move = await moderator.next(last, context);
+    const move = await moderator(last, context);
     if ('end' in move) return await finish(run, head, move.end);
     if (rounds >= context.start.maxRounds) {
       const summary = `all ${context.start.maxRounds} rounds are used up; ${move.role} was next`;
@@ -103,7 +115,7 @@ function isFault(error: unknown): error is Error {
 
 async function finish(
   { home, id, info, host }: Run,
-  expectedHead: ThreadContext['thread']['head'],
+  expectedHead: Hash,
   { returnCode, summary }: { readonly returnCode: number; readonly summary: string },
 ): Promise<Step> {
   info.addOutput(host.takeOutput());
@@ -129,7 +141,7 @@ async function readContext({ home: { engine }, id }: Run): Promise<ThreadContext
 /** Reads the steps of roles so far, oldest first. Summaries made by hand are not among them. */
 async function readRecorded(
   { home: { engine } }: Run,
-  { head, start }: { readonly head: Step['hash']; readonly start: Step['hash'] },
+  { head, start }: Record<'head' | 'start', Hash>,
 ): Promise<readonly StateAt[]> {
   if (head === start) return [];
   const states = (await readStates(engine, head)).toReversed();
@@ -179,10 +191,9 @@ async function takeStep(
   }
   const asked = prompt === undefined ? context : withPrompt(context, prompt);
   const { signal } = watch;
-  const note = (level: string, message: string): void =>
-    info.add(level === 'warn' ? 'warn' : 'info', message);
+  const warn = (text: string): void => info.add('warn', text);
   const { cwd, session } = options;
-  const call = { name, role, context: asked, host, signal, cwd, session, note };
+  const call = { name, role, context: asked, host, signal, cwd, session, warn };
   const outcome = await runRole(home, call);
   if (role.compact !== true) return recordStep(run, expectedHead, { role: name }, outcome);
   const summary = encodeText(checkText(outcome.content, 'summary', SUMMARY_BYTES_MAX));
@@ -297,28 +308,18 @@ async function startOnce(
   if (depth > DEPTH_MAX)
     throw new RunFailure(`workflows call each other more than ${DEPTH_MAX} deep`);
   const hash = await findBundle(home, workflow);
-  const { maxRounds = ROUNDS_DEFAULT } = await describe(home, hash);
+  await using host = await BundleHost.load(await readBundleSource(engine, hash), home);
+  const { maxRounds = ROUNDS_DEFAULT } = host.descriptor;
   const payload = { name: workflow, hash, maxRounds, depth, parentState: context.thread.head };
   const asked = prompt ?? context.steps.at(-1)?.content ?? context.start.prompt;
   await startThread(home, { id: thread, payload, prompt: asked });
 }
 
-async function findBundle(
-  home: Run['home'],
-  workflow: string,
-): Promise<ThreadContext['start']['bundle']> {
+async function findBundle({ engine }: WorkflowsHome, workflow: string): Promise<Hash> {
   try {
-    return (await mustGetBundle(home.engine, workflow)).hash;
+    return (await mustGetBundle(engine, workflow)).hash;
   } catch (error) {
     if (!isQuipuError(error, 'NOT_FOUND')) throw error;
     throw new RunFailure(error.message);
   }
-}
-
-async function describe(
-  home: Run['home'],
-  hash: ThreadContext['start']['bundle'],
-): Promise<BundleHost['descriptor']> {
-  await using host = await BundleHost.load(await readBundleSource(home.engine, hash), home);
-  return host.descriptor;
 }

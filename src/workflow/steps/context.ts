@@ -1,8 +1,7 @@
 import { tooLarge, type QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ThreadId } from '../home/workflows-home.ts';
-import { readStart, readText } from '../nodes/node-reader.ts';
-import type { StateAt } from '../nodes/nodes.ts';
+import { readStart, readText, type StateAt } from '../home/nodes.ts';
 import { findThread, toThread } from '../threads/thread-docs.ts';
 import type { Thread, ThreadContext, ThreadStart } from '../threads/workflows.ts';
 import { collectSteps, walkSteps } from './walk-steps.ts';

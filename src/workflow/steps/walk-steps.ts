@@ -1,9 +1,16 @@
 import type { Hash } from '../../base/brand.ts';
 import type { BlobPut } from '../../engine/batch.ts';
-import { ANCESTORS_MAX } from '../home/limits.ts';
-import { readState, readContent, type BlobReader } from '../nodes/node-reader.ts';
-import { damaged, encodeNode } from '../nodes/node-text.ts';
-import type { StateAt, StateNode, ContentNode } from '../nodes/nodes.ts';
+import { ANCESTORS_MAX } from '../home/workflows-home.ts';
+import {
+  readState,
+  readContent,
+  damaged,
+  encodeNode,
+  type BlobReader,
+  type StateAt,
+  type StateNode,
+  type ContentNode,
+} from '../home/nodes.ts';
 import type { Step } from '../threads/workflows.ts';
 
 interface WalkBounds {

@@ -1,14 +1,17 @@
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError, invalid } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
-import type { JsonObject } from '../home/check-input.ts';
-import { toThreadId, type ThreadId, type WorkflowsHome } from '../home/workflows-home.ts';
-import { readState, readStart } from '../nodes/node-reader.ts';
-import { END_ROLE, type StateAt, COMPACT_ROLE } from '../nodes/nodes.ts';
+import {
+  toThreadId,
+  type JsonObject,
+  type ThreadId,
+  type WorkflowsHome,
+} from '../home/workflows-home.ts';
+import { readState, readStart, END_ROLE, COMPACT_ROLE, type StateAt } from '../home/nodes.ts';
 import { changeThread, headMoved, type Transition } from '../threads/change-thread.ts';
 import type { Found } from '../threads/thread-docs.ts';
 import type { Step } from '../threads/workflows.ts';
-import { planStep, toStep, type PlannedStep, type StepDraft, walkSteps } from './walk-steps.ts';
+import { planStep, toStep, walkSteps, type PlannedStep, type StepDraft } from './walk-steps.ts';
 
 export interface StepRequest {
   readonly draft: StepDraft;

@@ -5,8 +5,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { dayOf, historyLog, indexDoc, infoLog, noteDoc } from '../home/documents.ts';
 import { untilFirst } from '../../base/until-first.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
-import { encodeNode, encodeText } from '../nodes/node-text.ts';
-import type { StartNode } from '../nodes/nodes.ts';
+import { encodeNode, encodeText, type StartNode } from '../home/nodes.ts';
 import { findThread, readIndex, readNote, type Found, type Versioned } from './thread-docs.ts';
 import {
   formatIndex,

@@ -1,7 +1,6 @@
 import type { Hash } from '../../base/brand.ts';
 import type { Bundles } from '../bundles/bundles.ts';
-import type { JsonObject } from '../home/check-input.ts';
-import type { ThreadId } from '../home/workflows-home.ts';
+import type { JsonObject, ThreadId } from '../home/workflows-home.ts';
 
 export interface Thread {
   readonly id: ThreadId;

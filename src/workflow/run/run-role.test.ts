@@ -2,22 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
-import { assertMeta, extractFenced, resolveRefs } from './extract.ts';
+import { assertMeta, extractFenced, resolveRefs } from './run-role.ts';
 
 const HASH = 'a'.repeat(64);
 const fence = (json: string): string => `\`\`\`json\n${json}\n\`\`\``;
 
 describe('the built-in extractor', () => {
-  it('takes the last block of JSON as meta and the text as it is', async () => {
+  it('takes the last block of JSON as meta and the text as it is', () => {
     const raw = `Words.\n${fence('{"n":1}')}\nmore\n${fence('{"n":2}')}`;
-    expect(await extractFenced(raw, {})).toEqual({ meta: { n: 2 }, contentPayload: raw, refs: [] });
-    expect(await extractFenced('plain', {})).toMatchObject({ meta: {}, contentPayload: 'plain' });
+    expect(extractFenced(raw, {})).toEqual({ meta: { n: 2 }, contentPayload: raw, refs: [] });
+    expect(extractFenced('plain', {})).toMatchObject({ meta: {}, contentPayload: 'plain' });
   });
 
-  it('finds references in the text and in marked fields', async () => {
+  it('finds references in the text and in marked fields', () => {
     const raw = `see quipu:${HASH}, (blob:sha256:${HASH}) and artifact://s1/3.\n${fence('{"log":"x"}')}`;
     const schema = { properties: { log: { ref: true } } };
-    const { refs } = await extractFenced(raw, { schema });
+    const { refs } = extractFenced(raw, { schema });
     expect(refs).toEqual([`quipu:${HASH}`, `blob:sha256:${HASH}`, 'artifact://s1/3', 'x']);
   });
 

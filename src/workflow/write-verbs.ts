@@ -1,38 +1,48 @@
-import { toHash, type Hash } from '../../base/brand.ts';
-import { checkWhole } from '../../base/check-value.ts';
-import { invalid } from '../../base/errors.ts';
-import { checkBounded, kindOf } from '../../base/text.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { mustGetBundle } from '../bundles/bundles.ts';
-import { runCommand } from '../bundles/run-command.ts';
-import { checkMeta, checkRefs, checkText } from '../home/check-input.ts';
-import { checkName, checkRole } from '../home/documents.ts';
+import { toHash, type Hash } from '../base/brand.ts';
+import { checkWhole, checkSignal } from '../base/check-value.ts';
+import { invalid } from '../base/errors.ts';
+import { checkBounded, kindOf } from '../base/text.ts';
+import type { Engine } from '../engine/engine.ts';
+import { mustGetBundle, readBundleSource } from './bundles/bundles.ts';
+import { runCommand } from './bundles/run-command.ts';
+import { checkName, checkRole } from './home/documents.ts';
+import { encodeText, COMPACT_ROLE, type StartNode } from './home/nodes.ts';
 import {
+  checkMeta,
+  checkRefs,
+  checkText,
   DEPTH_MAX,
   NODE_BYTES_MAX,
   PROMPT_BYTES_MAX,
   ROUNDS_DEFAULT,
   ROUNDS_MAX,
   SUMMARY_BYTES_MAX,
-} from '../home/limits.ts';
-import {
   newThreadId,
   toThreadId,
   type WorkflowsHome,
   type ThreadId,
-} from '../home/workflows-home.ts';
-import { encodeText } from '../nodes/node-text.ts';
-import { COMPACT_ROLE, type StartNode } from '../nodes/nodes.ts';
-import { startThread } from '../threads/change-thread.ts';
-import type { EndThread, StartThread, Summarise, Workflows } from '../threads/workflows.ts';
-import { assembleContext, renderContext } from './context.ts';
-import { writeEnd, writeStep } from './write-steps.ts';
+} from './home/workflows-home.ts';
+import { assembleContext, renderContext } from './steps/context.ts';
+import { forkThread } from './steps/fork-thread.ts';
+import { writeEnd, writeStep, setPaused, hasEnded } from './steps/write-steps.ts';
+import { changeThread, planRemoval, startThread } from './threads/change-thread.ts';
+import { readThread } from './threads/thread-docs.ts';
+import type {
+  EndThread,
+  StartThread,
+  Summarise,
+  Workflows,
+  ThreadOptions,
+} from './threads/workflows.ts';
 
-type StepVerbs = Pick<Workflows, 'start' | 'step' | 'end' | 'compact' | 'kill'>;
+type ThreadVerbs = Pick<
+  Workflows,
+  'start' | 'step' | 'end' | 'compact' | 'kill' | 'fork' | 'remove' | 'pause'
+>;
 
 const KILLED = 130;
 
-export function stepVerbs(home: WorkflowsHome): StepVerbs {
+export function threadVerbs(home: WorkflowsHome): ThreadVerbs {
   const { engine, clock } = home;
 
   async function end(id: string, options: EndThread = {}): ReturnType<Workflows['end']> {
@@ -56,7 +66,10 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
       const role = checkRole(step.role);
       const content = checkText(step.content, 'content', NODE_BYTES_MAX);
       const meta = checkMeta(step.meta);
-      const summary = toSummary(step.compact);
+      const summary =
+        step.compact === undefined
+          ? undefined
+          : encodeText(checkBounded(step.compact, 'compact', SUMMARY_BYTES_MAX));
       const { childThread, expectedHead } = step;
       const artifacts = await checkRefs(engine, step.refs);
       const payload = {
@@ -92,13 +105,22 @@ export function stepVerbs(home: WorkflowsHome): StepVerbs {
     async kill(id, reason = 'killed') {
       return end(id, { returnCode: KILLED, summary: reason });
     },
-  };
-}
 
-function toSummary(text: unknown): ReturnType<typeof encodeText> | undefined {
-  return text === undefined
-    ? undefined
-    : encodeText(checkBounded(text, 'compact', SUMMARY_BYTES_MAX));
+    async fork(id, { at } = {}) {
+      return forkThread(home, toThreadId(id), at);
+    },
+
+    async remove(id) {
+      const thread = toThreadId(id);
+      await changeThread(home, thread, (found) => planRemoval(engine, thread, found));
+    },
+
+    async pause(id) {
+      const thread = toThreadId(id);
+      await setPaused(home, thread, true);
+      return readThread(engine, thread);
+    },
+  };
 }
 
 async function startPayload(engine: Engine, options: StartThread): Promise<StartNode['payload']> {
@@ -133,4 +155,44 @@ async function summariseThread(
   const { command, signal } = summarise;
   const text = await runCommand(command, { input: renderContext(context), signal });
   return { text, head };
+}
+
+/** The code that runs bundles is loaded when something is run. */
+export function runVerbs(home: WorkflowsHome): Pick<Workflows, 'run' | 'resume'> {
+  const { engine, clock, quickMs } = home;
+  return {
+    async run(workflow, options) {
+      const name = checkName(workflow);
+      const prompt = checkText(options.prompt, 'prompt', PROMPT_BYTES_MAX);
+      checkRunning(options);
+      const { hash } = await mustGetBundle(engine, name);
+      const { BundleHost } = await import('./bundles/bundle-host.ts');
+      const { runThread } = await import('./run/run-thread.ts');
+      await using host = await BundleHost.load(await readBundleSource(engine, hash), { quickMs });
+      const rounds = options.maxRounds ?? host.descriptor.maxRounds ?? ROUNDS_DEFAULT;
+      const maxRounds = checkWhole(rounds, 'maxRounds', 0, ROUNDS_MAX);
+      const payload = { name, hash, maxRounds, depth: 0 };
+      const { id } = await startThread(home, { id: newThreadId(clock()), payload, prompt });
+      options.onStart?.(id);
+      return await runThread(home, id, options, host);
+    },
+
+    async resume(id, options = {}) {
+      const thread = toThreadId(id);
+      checkRunning(options);
+      const { state, head } = await readThread(engine, thread);
+      if (state === 'completed') throw hasEnded(thread, head);
+      if (state === 'paused') await setPaused(home, thread, false);
+      const { runThread } = await import('./run/run-thread.ts');
+      options.onStart?.(thread);
+      return runThread(home, thread, options);
+    },
+  };
+}
+
+function checkRunning({ signal, session }: ThreadOptions): void {
+  checkSignal(signal);
+  if (session !== undefined && typeof session !== 'string') {
+    throw invalid('session', `must be the id or the file of a session, got ${kindOf(session)}`);
+  }
 }
