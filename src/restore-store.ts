@@ -25,7 +25,7 @@ export async function restoreStore(
   const copies: FileCopies[] = [];
   const queues = join(from, 'queues');
   if (existsSync(queues)) {
-    const { copyQueues } = await import('./queue/upkeep/back-up-queues.ts');
+    const { copyQueues } = await import('./queue/upkeep/queue-health.ts');
     copies.push(await copyQueues(queues, join(to, 'queues')));
   }
   if (existsSync(join(from, 'sessions'))) copies.push(await restoreSessionFiles(from, to));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { NewEvent } from '../../src/queue/events/queue.ts';
-import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { queueFolder } from '../../src/queue/sqlite/queue-folder.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { createQueueFolder, SCHEMA } from '../../src/queue/sqlite/open-database.ts';
 import { cpuSecondsSince, median } from '../figures.ts';

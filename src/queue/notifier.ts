@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../base/program-file.ts';
-import type { QueueFolder } from './folder/queue-folder.ts';
+import type { QueueFolder } from './sqlite/queue-folder.ts';
 
 /** A notifier accepts a task and returns. A notifier that does not return within this time is given up. */
 const TIMEOUT_MS = 10_000;

@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { checkSignal, only } from '../base/check-value.ts';
+import { unsupported } from '../base/errors.ts';
 import { leavable } from '../base/leavable.ts';
 import { isHeld, readLock, type LockNote } from './dispatch/consumer-lock.ts';
 import { SUPERVISOR, dispatch } from './dispatch/dispatch.ts';
-import { isGroupRunning } from './dispatch/process-life.ts';
+import { isGroupRunning } from './dispatch/run-handler.ts';
 import {
   checkBatch,
   checkConsumer,
@@ -13,9 +15,11 @@ import {
   isSubscribed,
   noFences,
   noSubscription,
+  QUEUE_NAME,
+  checkQueueName,
+  noSuchQueue,
   type CheckedEvent,
 } from './events/check-input.ts';
-import { countLag, describeConsumers, type ConsumerRow } from './events/consumer-row.ts';
 import { PushIntake, WakeUp } from './events/push-intake.ts';
 import type {
   DispatchReport,
@@ -30,21 +34,33 @@ import type {
   QueueSummary,
   Subscription,
   RunningHandler,
+  OwnedQueues,
 } from './events/queue.ts';
 import {
+  countLag,
+  describeConsumers,
   followEvents,
   poll,
   untilClosed,
   BOOKMARK_WORTH,
   readMatches,
   startFor,
+  type ConsumerRow,
   type Followed,
 } from './events/scan.ts';
-import type { CompiledFilter } from './filter/compile-filter.ts';
-import { inQueueWords, isFatal, toQueueError } from './folder/queue-error.ts';
-import type { QueueFolder } from './folder/queue-folder.ts';
+import type { CompiledFilter } from './filter/filter.ts';
+import {
+  inQueueWords,
+  isFatal,
+  toQueueError,
+  isQueueFolder,
+  listQueueFolders,
+  queueFolder,
+  type QueueFolder,
+} from './sqlite/queue-folder.ts';
 import { isEventDamage, type Inserted } from './sqlite/event-table.ts';
-import { OpenParts, type OpenLimit, type Parts } from './sqlite/open-parts.ts';
+import { createQueueFolder } from './sqlite/open-database.ts';
+import { OpenParts, OpenLimit, type Parts } from './sqlite/open-parts.ts';
 import { compileStored, compileText, type QueueDatabase } from './sqlite/queue-database.ts';
 import { failure, info, logUncounted, warn, type LogLine } from './sqlite/runtime-log.ts';
 
@@ -114,7 +130,7 @@ export class SqliteQueue implements Queue {
         database.acknowledge(name, Math.min(id, last), this.#time());
         return { subscription: found, filter: compiled, acked: id, newest: last };
       });
-      const after = startFor(acked, database.bookmark(name));
+      const after = startFor(acked, database.known(name).bookmark);
       const events = await readMatches(database, filter, { after, ...page });
       if (events.length === 0 && newest - after >= BOOKMARK_WORTH) {
         database.setBookmark(subscription, { from_id: acked, to_id: newest });
@@ -309,4 +325,49 @@ async function lagOf(database: QueueDatabase, row: ConsumerRow): Promise<number 
 function runningHandler(note: LockNote | undefined): RunningHandler | undefined {
   if (note?.handler === undefined || !isGroupRunning(note.handler)) return undefined;
   return { pid: note.handler.pid, since: note.handler.since };
+}
+
+/** The number of queues with a database open at a time. Other queues open theirs again when they are used. */
+const OPEN_MAX = 64;
+
+/** The queues in a folder, each in a folder of its own. */
+export function createQueues(parent: string, options: SqliteQueueOptions = {}): OwnedQueues {
+  const known = new Map<string, SqliteQueue>();
+
+  const limit = new OpenLimit(OPEN_MAX);
+
+  function use(name: string): SqliteQueue {
+    const queue =
+      known.get(name) ?? new SqliteQueue(queueFolder(join(parent, name)), { ...options, limit });
+    known.set(name, queue);
+    return queue;
+  }
+
+  return {
+    async open(name, { create = true } = {}) {
+      checkQueueName(name);
+      const path = join(parent, name);
+      if (!isQueueFolder(path)) {
+        if (!create) throw noSuchQueue(name);
+        createQueueFolder(path);
+      }
+      return use(name);
+    },
+
+    async list() {
+      return listQueueFolders(parent)
+        .filter((name) => QUEUE_NAME.test(name))
+        .map((name) => ({ name, ...use(name).summary() }));
+    },
+
+    async work() {
+      const message =
+        'workers are for queues on PostgreSQL; here a push starts the handlers by itself, and `quipu queue dispatch` those that were left';
+      throw unsupported('queues.work', 'queues in a folder', message);
+    },
+
+    async close() {
+      await Promise.allSettled([...known.values()].map((queue) => queue.close()));
+    },
+  };
 }

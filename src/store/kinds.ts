@@ -177,10 +177,10 @@ export async function createQueuesAt(
   place: { readonly folder: string } | { readonly database: Database },
 ): Promise<OwnedQueues> {
   if ('folder' in place) {
-    const { createQueues } = await import('../queue/create-queues.ts');
+    const { createQueues } = await import('../queue/sqlite-queue.ts');
     return createQueues(place.folder);
   }
-  const { createPostgresQueues } = await import('../queue/postgres/create-postgres-queues.ts');
+  const { createPostgresQueues } = await import('../queue/postgres/postgres-queue.ts');
   return createPostgresQueues(place.database);
 }
 

@@ -6,7 +6,7 @@ import { invalid } from '../base/errors.ts';
 import type { Progress, EngineStats } from '../engine/engine.ts';
 import { withCopies } from '../engine/upkeep.ts';
 import type { BackupReport, FileCopies } from '../engine/upkeep.ts';
-import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
+import type { QueueProblem } from '../queue/upkeep/queue-health.ts';
 import { removeDrafts } from './create-blobs.ts';
 import { queuesFolder } from './kinds.ts';
 import type { QueuesPlace, StoreHome } from './kinds.ts';
@@ -125,7 +125,7 @@ export function createMaintain(home: StoreHome, elsewhere?: Retaining): Maintain
 /** Returns the problems that could not be repaired. */
 async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[]> {
   if (folder === undefined) return [];
-  const { repairQueues } = await import('../queue/upkeep/repair-queue.ts');
+  const { repairQueues } = await import('../queue/upkeep/queue-health.ts');
   return repairQueues(folder);
 }
 
@@ -143,7 +143,7 @@ async function copyFiles(home: StoreHome, to: string): Promise<FileCopies[]> {
   const copies: FileCopies[] = [];
   const queues = queuesFolder(home);
   if (queues !== undefined) {
-    const { copyQueues } = await import('../queue/upkeep/back-up-queues.ts');
+    const { copyQueues } = await import('../queue/upkeep/queue-health.ts');
     copies.push(await copyQueues(queues, join(to, 'queues')));
   }
   if (folder !== undefined) {
@@ -156,7 +156,7 @@ async function copyFiles(home: StoreHome, to: string): Promise<FileCopies[]> {
 async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {
   if (place === undefined || 'queues' in place) return [];
   if ('folder' in place) {
-    const { checkQueues } = await import('../queue/upkeep/verify-queues.ts');
+    const { checkQueues } = await import('../queue/upkeep/queue-health.ts');
     return checkQueues(place.folder);
   }
   const { checkPostgresQueues } = await import('../queue/postgres/postgres-records.ts');

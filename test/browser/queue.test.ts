@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
-import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { queueFolder } from '../../src/queue/sqlite/queue-folder.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { SUPERVISOR } from '../queue/rig.ts';
 import { serveHttp } from '../service/http-rig.ts';

@@ -5,7 +5,7 @@ import { Database } from '../../src/base/sqlite.ts';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { copyStore } from '../../src/copy-store.ts';
 import { FolderRecords } from '../../src/queue/upkeep/folder-records.ts';
-import { createQueues } from '../../src/queue/create-queues.ts';
+import { createQueues } from '../../src/queue/sqlite-queue.ts';
 import { openStore } from '../../src/open-store.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import {

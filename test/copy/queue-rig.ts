@@ -5,7 +5,7 @@ import {
   copyQueues,
   type QueueCounts,
 } from '../../src/maintain/copy/copy-queues.ts';
-import { createQueues } from '../../src/queue/create-queues.ts';
+import { createQueues } from '../../src/queue/sqlite-queue.ts';
 import type { QueueRecords } from '../../src/queue/upkeep/queue-records.ts';
 
 /** More than one page of a copy. */

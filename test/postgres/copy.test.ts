@@ -10,9 +10,9 @@ import { openStore } from '../../src/open-store.ts';
 import { Database } from '../../src/postgres/database.ts';
 import { FolderRecords } from '../../src/queue/upkeep/folder-records.ts';
 import type { QueueRecords } from '../../src/queue/upkeep/queue-records.ts';
-import { createPostgresQueues } from '../../src/queue/postgres/create-postgres-queues.ts';
+import { createPostgresQueues } from '../../src/queue/postgres/postgres-queue.ts';
 import { PostgresRecords } from '../../src/queue/postgres/postgres-records.ts';
-import { LeaseTable } from '../../src/queue/postgres/work/lease-table.ts';
+import { LeaseTable } from '../../src/queue/postgres/tables/consumer-table.ts';
 import { cutAfter, expectEqual, fillSource } from '../copy/copy-rig.ts';
 import {
   copyAll,

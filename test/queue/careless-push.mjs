@@ -1,6 +1,6 @@
 // Broken on purpose: says that an event is stored whatever SQLite answers, as a program does that does not wait for it.
 //   careless-push.mjs <folder> <content>
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { QueueDatabase } from '../../dist/queue/sqlite/queue-database.js';
 
 const [folder, content] = process.argv.slice(2);

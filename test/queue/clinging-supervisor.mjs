@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { readLock, removeLock } from '../../dist/queue/dispatch/consumer-lock.js';
 import { runHandler } from '../../dist/queue/dispatch/run-handler.js';
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { QueueDatabase } from '../../dist/queue/sqlite/queue-database.js';
 
 const [path, token, consumer] = process.argv.slice(2);

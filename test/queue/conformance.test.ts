@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { remoteQueues } from '../../src/client/remote-verbs.ts';
-import { createQueues } from '../../src/queue/create-queues.ts';
+import { createQueues } from '../../src/queue/sqlite-queue.ts';
 import { ModelEngine } from '../../src/testing/model-engine.ts';
 import { queueSuite } from '../../src/testing/queue-suite/queue-suite.ts';
 import type { OpenedQueues } from '../../src/testing/queue-suite/queue-target.ts';

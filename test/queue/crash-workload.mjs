@@ -2,10 +2,10 @@
 //   crash-workload.mjs <folder>
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { createQueueFolder } from '../../dist/queue/sqlite/open-database.js';
-import { createQueues } from '../../dist/queue/create-queues.js';
-import { copyQueues } from '../../dist/queue/upkeep/back-up-queues.js';
+import { createQueues } from '../../dist/queue/sqlite-queue.js';
+import { copyQueues } from '../../dist/queue/upkeep/queue-health.js';
 import { SqliteQueue } from '../../dist/queue/sqlite-queue.js';
 
 const [root = ''] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Database } from '../../src/base/sqlite.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { queueFolder } from '../../src/queue/sqlite/queue-folder.ts';
 import type { NewEvent, Queue } from '../../src/queue/events/queue.ts';
 import type { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';

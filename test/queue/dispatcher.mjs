@@ -6,7 +6,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { SqliteQueue } from '../../dist/queue/sqlite-queue.js';
 import { QueueDatabase } from '../../dist/queue/sqlite/queue-database.js';
 

@@ -3,7 +3,7 @@
  * handle gets its handler run, however far it is.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { queueFolder } from '../../src/queue/sqlite/queue-folder.ts';
 import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import type { DispatchReport } from '../../src/queue/events/queue.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
@@ -54,7 +54,7 @@ async function dispatchFar(supervisor: string): Promise<Found> {
   });
   await eventually(() => rig.isQuiet);
   const handled = Object.keys(filters).map((name) => [name, rig.notesOf(name, 'handled')]);
-  const clearTo = database.bookmark('none')?.to_id;
+  const clearTo = database.known('none').bookmark?.to_id;
   return {
     handled: Object.fromEntries(handled) as Found['handled'],
     again: await queue.dispatch(),

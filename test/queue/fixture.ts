@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { queueFolder } from '../../src/queue/sqlite/queue-folder.ts';
 import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import type { NewEvent, QueueEvent } from '../../src/queue/events/queue.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';

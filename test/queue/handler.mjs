@@ -3,7 +3,7 @@
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { SqliteQueue } from '../../dist/queue/sqlite-queue.js';
 
 const [notes, deadly = '0'] = process.argv.slice(2);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readLock, removeLock } from '../../dist/queue/dispatch/consumer-lock.js';
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { QueueDatabase } from '../../dist/queue/sqlite/queue-database.js';
 
 const [path, token, consumer] = process.argv.slice(2);

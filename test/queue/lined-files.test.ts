@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { contents, message, mirrored, openQueue } from './fixture.ts';
+import { info, warn } from '../../src/queue/sqlite/runtime-log.ts';
 import { freshFolder } from '../../src/testing/fresh-folder.ts';
 
 describe('events.jsonl', () => {
@@ -89,7 +90,7 @@ describe('logs/thread.log', () => {
   it('is put aside past 10,000 lines, counted without reading it', async () => {
     const now = (): number => 1_700_000_000_000;
     const queue = openQueue(freshFolder(), { now });
-    const lines = Array.from({ length: 9_999 }, () => ({ level: 'INFO', text: 'x' }) as const);
+    const lines = Array.from({ length: 9_999 }, () => info('x'));
     queue.log(...lines);
     // The first push of a process counts its line, as a command does that pushes once.
     for (const text of ['a', 'b', 'c']) {
@@ -108,10 +109,7 @@ describe('logs/thread.log', () => {
 
   it('has no line that a handler made up', () => {
     const queue = openQueue();
-    queue.log({
-      level: 'WARN',
-      text: 'out\n[2026-01-01T00:00:00.000Z] [INFO] push: id=9\u001b[2J',
-    });
+    queue.log(warn('out\n[2026-01-01T00:00:00.000Z] [INFO] push: id=9\u001b[2J'));
     expect(readFileSync(queue.folder.log, 'utf8').split('\n')).toHaveLength(2);
   });
 });

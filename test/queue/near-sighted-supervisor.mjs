@@ -1,7 +1,7 @@
 // Broken on purpose: looks no further for events than the dispatch that started it.
 import { readLock, removeLock } from '../../dist/queue/dispatch/consumer-lock.js';
 import { runHandler } from '../../dist/queue/dispatch/run-handler.js';
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { findPending } from '../../dist/queue/events/scan.js';
 import { QueueDatabase, compileStored } from '../../dist/queue/sqlite/queue-database.js';
 

@@ -1,7 +1,7 @@
 // Broken on purpose: runs the handler once and lets go, without looking whether there is more to do.
 import { readLock, removeLock } from '../../dist/queue/dispatch/consumer-lock.js';
 import { runHandler } from '../../dist/queue/dispatch/run-handler.js';
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { QueueDatabase } from '../../dist/queue/sqlite/queue-database.js';
 
 const [path, token, consumer] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { Database } from '../../src/base/sqlite.ts';
 import { describe, expect, it } from 'vitest';
-import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { queueFolder } from '../../src/queue/sqlite/queue-folder.ts';
 import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { projectPath } from '../support/project.ts';

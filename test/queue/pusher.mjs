@@ -1,6 +1,6 @@
 // Pushes events one by one and says which ones were acknowledged.
 //   pusher.mjs <folder> <count> <source> [early]
-import { queueFolder } from '../../dist/queue/folder/queue-folder.js';
+import { queueFolder } from '../../dist/queue/sqlite/queue-folder.js';
 import { SqliteQueue } from '../../dist/queue/sqlite-queue.js';
 
 const [folder, count, source, early] = process.argv.slice(2);

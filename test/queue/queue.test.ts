@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Database } from '../../src/base/sqlite.ts';
 import { describe, expect, it } from 'vitest';
-import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { queueFolder } from '../../src/queue/sqlite/queue-folder.ts';
 import { createQueueFolder, SCHEMA } from '../../src/queue/sqlite/open-database.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { contents, message, mirrored, openQueue } from './fixture.ts';

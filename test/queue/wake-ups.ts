@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { projectPath } from '../support/project.ts';
-import { queueFolder } from '../../src/queue/folder/queue-folder.ts';
+import { queueFolder } from '../../src/queue/sqlite/queue-folder.ts';
 import { createQueueFolder } from '../../src/queue/sqlite/open-database.ts';
 import { SqliteQueue } from '../../src/queue/sqlite-queue.ts';
 import { ThreadRig, eventually } from './rig.ts';

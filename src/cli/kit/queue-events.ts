@@ -1,12 +1,12 @@
 import { isFields } from '../../base/fields.ts';
 import { QuipuError, invalid, isQuipuError, tooLarge } from '../../base/errors.ts';
-import { checkEvent } from '../../queue/events/check-input.ts';
 import {
+  checkEvent,
   BATCH_BYTES_MAX,
   BATCH_EVENTS_MAX,
   CONTENT_BYTES_MAX,
   LAG_MAX,
-} from '../../queue/events/limits.ts';
+} from '../../queue/events/check-input.ts';
 import type { NewEvent, QueueInfo } from '../../queue/events/queue.ts';
 import { namingLine, parseJsonLine, readLineGroups } from './input.ts';
 import { toFacts, toPlainLine, toTable } from './text.ts';

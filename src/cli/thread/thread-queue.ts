@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { InvalidArgumentError } from 'commander';
 import { programFile } from '../../base/program-file.ts';
 import { askForDispatch } from '../../queue/dispatch/consumer-lock.ts';
-import { mustBeQueue } from '../../queue/folder/queue-folder.ts';
+import { mustBeQueue } from '../../queue/sqlite/queue-folder.ts';
 import { SqliteQueue } from '../../queue/sqlite-queue.ts';
 
 /** The shell that called `thread`: all that a command may touch besides the queue's folder. */

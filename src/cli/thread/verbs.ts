@@ -1,10 +1,9 @@
 import { only } from '../../base/check-value.ts';
 import { corrupt, exists, invalid } from '../../base/errors.ts';
 import { toLine } from '../../queue/events/event-line.ts';
-import { isQueueFolder, mustHaveBeenQueue } from '../../queue/folder/queue-folder.ts';
+import { isQueueFolder, mustHaveBeenQueue, inQueueWords } from '../../queue/sqlite/queue-folder.ts';
 import { createQueueFolder } from '../../queue/sqlite/open-database.ts';
-import { LIMIT_DEFAULT } from '../../queue/events/limits.ts';
-import { inQueueWords } from '../../queue/folder/queue-error.ts';
+import { LIMIT_DEFAULT } from '../../queue/events/check-input.ts';
 import { readPushed, toQueueText } from '../kit/queue-events.ts';
 import {
   forgetThread,
@@ -212,8 +211,8 @@ const verify = threadVerb({
   takes: [THREAD, option('--repair', 'repair what can be repaired'), JSON_OPTION],
   async run(shell, options) {
     // These modules are loaded here: other commands do not need them.
-    const { repairQueue } = await import('../../queue/upkeep/repair-queue.ts');
-    const { verifyQueue } = await import('../../queue/upkeep/verify-queues.ts');
+    const { repairQueue } = await import('../../queue/upkeep/queue-health.ts');
+    const { verifyQueue } = await import('../../queue/upkeep/queue-health.ts');
     const folder = mustHaveBeenQueue(resolve(shell.cwd, options.thread));
     const lost =
       options.repair === true ? inQueueWords(folder.path, () => repairQueue(folder)) : [];

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { mustBeQueue } from '../../queue/folder/queue-folder.ts';
+import { mustBeQueue } from '../../queue/sqlite/queue-folder.ts';
 import { askNotifier, type AskingProcess } from '../../queue/notifier.ts';
 import { SqliteQueue } from '../../queue/sqlite-queue.ts';
 import { info, warn } from '../../queue/sqlite/runtime-log.ts';

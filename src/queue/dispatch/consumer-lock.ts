@@ -9,8 +9,8 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { QueueFolder } from '../folder/queue-folder.ts';
-import { isRunning, type ProcessMark } from './process-life.ts';
+import type { QueueFolder } from '../sqlite/queue-folder.ts';
+import { isRunning, type ProcessMark } from './run-handler.ts';
 
 // run/<consumer>.lock: the process that runs the handler of a consumer.
 // Invariants

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { programFile } from '../../base/program-file.ts';
 import type { DispatchReport, Subscription } from '../events/queue.ts';
 import { findPending, type Bookmark } from '../events/scan.ts';
-import type { QueueFolder } from '../folder/queue-folder.ts';
+import type { QueueFolder } from '../sqlite/queue-folder.ts';
 import { compileStored, type QueueDatabase } from '../sqlite/queue-database.ts';
 import { failure, info, type LogLine, type RuntimeLog } from '../sqlite/runtime-log.ts';
 import { forgetAsked, isHeld, newToken, readLock, writeLock } from './consumer-lock.ts';
-import { markOfChild } from './process-life.ts';
+import { markOfChild } from './run-handler.ts';
 
 export interface DispatchedQueue {
   readonly folder: QueueFolder;
@@ -55,16 +55,23 @@ export async function dispatch(queue: DispatchedQueue): Promise<DispatchReport> 
     looks.push(seen);
   }
   keepBookmarks(database, looks);
-  const wanted = looks.filter(({ found }) => found !== 'nothing');
-  const taken = wanted.length === 0 ? [] : startSupervisor(queue, wanted.map(nameOf));
-  const started = wanted
-    .filter((seen) => seen.found === 'due' && taken.includes(nameOf(seen)))
-    .map(nameOf);
-  const skipped = looks.flatMap((seen) => {
-    const reason = whySkipped(seen, taken.includes(nameOf(seen)));
-    return reason === undefined ? [] : [{ consumer: nameOf(seen), reason }];
-  });
-  log.write(...looks.flatMap((seen) => logLines(seen, taken.includes(nameOf(seen)))));
+  const wanted = looks.filter(({ found }) => found !== 'nothing').map(nameOf);
+  const taken = wanted.length === 0 ? [] : startSupervisor(queue, wanted);
+  const started: string[] = [];
+  const skipped: { consumer: string; reason: string }[] = [];
+  const lines: LogLine[] = [];
+  for (const seen of looks) {
+    const consumer = nameOf(seen);
+    const isTaken = taken.includes(consumer);
+    const reason = whySkipped(seen, isTaken);
+    if (reason !== undefined) {
+      skipped.push({ consumer, reason });
+      const named = `dispatch: consumer=${consumer}`;
+      if (seen.trouble !== undefined) lines.push(failure(`${named} error: ${reason}`));
+      else lines.push(info(isTaken ? `${named} ${reason}` : `${named} skipped (${reason})`));
+    } else if (seen.found === 'due') started.push(consumer);
+  }
+  log.write(...lines);
   return { started, skipped };
 }
 
@@ -95,13 +102,10 @@ async function look(
  * looking.
  */
 function keepBookmarks(database: QueueDatabase, looks: readonly Look[]): void {
-  const marked = looks.filter(({ bookmark }) => bookmark !== undefined);
-  if (marked.length === 0) return;
-  database.exclusively(() => {
-    for (const { subscription, bookmark } of marked) {
-      if (bookmark !== undefined) database.setBookmark(subscription, bookmark);
-    }
-  });
+  const writes = looks.flatMap(({ subscription, bookmark }) =>
+    bookmark === undefined ? [] : [() => database.setBookmark(subscription, bookmark)],
+  );
+  if (writes.length > 0) database.exclusively(() => writes.forEach((write) => write()));
 }
 
 function whySkipped({ found, trouble }: Look, isTaken: boolean): string | undefined {
@@ -109,14 +113,6 @@ function whySkipped({ found, trouble }: Look, isTaken: boolean): string | undefi
   if (found === 'nothing') return undefined;
   if (!isTaken) return 'lock held';
   return found === 'far' ? 'looking further in the background' : undefined;
-}
-
-function logLines(seen: Look, isTaken: boolean): LogLine[] {
-  const reason = whySkipped(seen, isTaken);
-  if (reason === undefined) return [];
-  const named = `dispatch: consumer=${nameOf(seen)}`;
-  if (seen.trouble !== undefined) return [failure(`${named} error: ${reason}`)];
-  return [info(isTaken ? `${named} ${reason}` : `${named} skipped (${reason})`)];
 }
 
 /** Returns the consumers whose locks were free. Their locks name the new process before anyone else can look. */
@@ -135,11 +131,7 @@ function startSupervisor(
     if (mark === undefined) return [];
     for (const { consumer, note } of free) {
       const orphan = note?.handler;
-      writeLock(folder, consumer, {
-        token,
-        supervisor: mark,
-        ...(orphan !== undefined && { handler: orphan }),
-      });
+      writeLock(folder, consumer, { token, supervisor: mark, ...(orphan && { handler: orphan }) });
     }
     return consumers;
   });

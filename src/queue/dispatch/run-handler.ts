@@ -1,12 +1,106 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
+import { readFileSync, readdirSync, existsSync } from 'node:fs';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import { isGroupRunning, markOfChild, type ProcessMark } from './process-life.ts';
 
-/** The log of a failure keeps this much of the handler's output. */
+// Tells whether a process is still the same one. Its number alone does not prove it: the system gives numbers again,
+// and after a restart of the machine from the beginning. The number together with the start time and the boot is
+// unique.
+
+export interface ProcessMark {
+  readonly pid: number;
+  /** Differs for every process that ever has the number. Empty where the system does not tell. */
+  readonly started: string;
+}
+
+/** Returns undefined when there is no such process. */
+export function markOf(pid: number): ProcessMark | undefined {
+  if (process.platform === 'linux') {
+    const stat = readStat(String(pid));
+    if (stat === undefined || stat.state === 'Z' || stat.state === 'X') return undefined;
+    return { pid, started: `${bootId()}/${stat.startedTicks}` };
+  }
+  if (!isThere(pid)) return undefined;
+  return { pid, started: process.platform === 'win32' ? '' : startFromPs(pid) };
+}
+
+/**
+ * The mark of a child that was started just now. The child may have ended since, as long as nobody has collected it.
+ */
+export function markOfChild(pid: number): ProcessMark {
+  const stat = process.platform === 'linux' ? readStat(String(pid)) : undefined;
+  if (stat !== undefined) return { pid, started: `${bootId()}/${stat.startedTicks}` };
+  return markOf(pid) ?? { pid, started: '' };
+}
+
+export function isRunning(mark: ProcessMark): boolean {
+  const now = markOf(mark.pid);
+  return now !== undefined && (mark.started === '' || now.started === mark.started);
+}
+
+/** Returns whether any process of the group that `leader` began is left, also after the leader is gone. */
+export function isGroupRunning(leader: ProcessMark): boolean {
+  const now = markOf(leader.pid);
+  if (now !== undefined) return leader.started === '' || now.started === leader.started;
+  if (process.platform === 'win32' || !isThere(-leader.pid)) return false;
+  if (process.platform !== 'linux') return true;
+  if (!leader.started.startsWith(`${bootId()}/`)) return false;
+  // A dead process that nobody has collected still has its group, in some containers for ever.
+  return readdirSync('/proc').some((name) => {
+    if (!/^[0-9]+$/.test(name)) return false;
+    const stat = readStat(name);
+    return stat?.group === leader.pid && stat.state !== 'Z' && stat.state !== 'X';
+  });
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+interface Stat {
+  readonly state: string;
+  readonly group: number;
+  readonly startedTicks: string;
+}
+
+function readStat(pid: string): Stat | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The program's name stands in parentheses and may hold any character, also parentheses.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const [state = '', , group = ''] = fields;
+    return { state, group: Number(group), startedTicks: fields[19] ?? '' };
+  } catch {
+    // The process has ended.
+    return undefined;
+  }
+}
+
+let boot: string | undefined;
+
+function bootId(): string {
+  boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+  return boot;
+}
+
+function startFromPs(pid: number): string {
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+  } catch {
+    // Without `ps` only the number is known.
+    return '';
+  }
+}
+
+/** The log of a failure keeps this much of the handler's output, and the queue this much of the failure. */
 const OUTPUT_CHARS = 1000;
+const ERROR_CHARS = 500;
 const GROUP_POLL_MS = 100;
 
 export interface HandlerEnd {
@@ -121,4 +215,31 @@ export const RETRY_POLICY: RetryPolicy = { attempts: 10, firstPauseMs: 100, maxP
 /** The pause after this many failures in a row. */
 export function pauseMs({ firstPauseMs, maxPauseMs }: RetryPolicy, failures: number): number {
   return Math.min(maxPauseMs, firstPauseMs * 2 ** (failures - 1));
+}
+
+/** What is to be noted of a consumer after a failed run. */
+export interface FailedRun {
+  readonly failures: number;
+  readonly failed: boolean;
+  readonly lastError: string;
+  /** Null: the consumer is marked failed and waits for a new event. */
+  readonly retryInMs: number | null;
+  /** The reason and what comes next, for people. */
+  readonly text: string;
+}
+
+/** A consumer that is marked failed has one try; the result of that try decides. */
+export function afterFailure(
+  { how, output }: HandlerEnd,
+  before: Pick<FailedRun, 'failures' | 'failed'>,
+  progressed: boolean,
+  retry: RetryPolicy,
+): FailedRun {
+  const failures = progressed ? 1 : before.failures + 1;
+  const failed = (before.failed && !progressed) || failures >= retry.attempts;
+  const reason = output === '' ? how : `${how}: ${output}`;
+  const retryInMs = failed ? null : pauseMs(retry, failures);
+  const next = failed ? 'marked failed, events wait' : `again in ${retryInMs} ms`;
+  const lastError = reason.slice(0, ERROR_CHARS);
+  return { failures, failed, lastError, retryInMs, text: `${reason}; ${next}` };
 }

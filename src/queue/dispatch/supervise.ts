@@ -1,12 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Subscription } from '../events/queue.ts';
 import { findPending } from '../events/scan.ts';
-import type { QueueFolder } from '../folder/queue-folder.ts';
+import type { QueueFolder } from '../sqlite/queue-folder.ts';
 import { compileStored, type QueueDatabase } from '../sqlite/queue-database.ts';
 import { failure, info, warn, type RuntimeLog } from '../sqlite/runtime-log.ts';
 import { readLock, removeLock, writeLock, type LockNote } from './consumer-lock.ts';
-import { isGroupRunning } from './process-life.ts';
-import { pauseMs, runHandler, type RetryPolicy } from './run-handler.ts';
+import {
+  afterFailure,
+  isGroupRunning,
+  runHandler,
+  type HandlerEnd,
+  type RetryPolicy,
+} from './run-handler.ts';
 
 // Runs the handler of one consumer for as long as there is something to do.
 // Invariants
@@ -17,7 +22,6 @@ import { pauseMs, runHandler, type RetryPolicy } from './run-handler.ts';
 //   wake-up is lost between the two.
 
 const ORPHAN_POLL_MS = 100;
-const ERROR_CHARS = 500;
 /**
  * The number of events looked at between two bookmarks, about a tenth of a second: each bookmark costs a sync of the
  * disk.
@@ -45,27 +49,20 @@ export async function superviseConsumer(
     if (orphan !== undefined) {
       while (isGroupRunning(orphan)) await setTimeout(ORPHAN_POLL_MS);
     }
-    // A consumer that is marked failed has one try; the result of that try decides.
-    let left = database.failure(consumer)?.failed === true ? 1 : queue.retry.attempts;
-    let failures = database.failure(consumer)?.failures ?? 0;
     // The dispatch that started this supervisor may not have looked far enough to know.
     if (!(await goesOn(queue, consumer, { token, progressed: true, newestBefore: 0 }))) return;
     for (;;) {
       const subscription = database.subscription(consumer);
       if (subscription === undefined) break;
       const round = await runOnce(queue, subscription, token);
-      if (round.failed === undefined) {
+      if (round.end.ok) {
         if (database.failure(consumer) !== undefined) database.clearFailure(consumer);
-        failures = 0;
-        left = queue.retry.attempts;
         if (await goesOn(queue, consumer, { token, ...round })) continue;
         return;
       }
-      failures = round.progressed ? 1 : failures + 1;
-      left = round.progressed ? queue.retry.attempts - 1 : left - 1;
-      noteFailure(queue, subscription, { failures, failed: left <= 0, text: round.failed });
-      if (left <= 0) break;
-      await setTimeout(pauseMs(queue.retry, failures));
+      const retryInMs = noteFailure(queue, consumer, round);
+      if (retryInMs === null) break;
+      await setTimeout(retryInMs);
     }
     database.exclusively(() => release(queue, consumer, token));
   } catch (error) {
@@ -79,8 +76,7 @@ export async function superviseConsumer(
 }
 
 interface Round {
-  /** The reason, when the run failed. */
-  readonly failed: string | undefined;
+  readonly end: HandlerEnd;
   /** The handler acknowledged something. */
   readonly progressed: boolean;
   /** The newest event when the run began. */
@@ -94,7 +90,7 @@ async function runOnce(
 ): Promise<Round> {
   const { consumer_id, handler_cmd } = subscription;
   const newestBefore = database.newestId();
-  const ackedBefore = database.acked(consumer_id);
+  const ackedBefore = database.known(consumer_id).acked;
   const named = `dispatch: consumer=${consumer_id}`;
   const env = { THREAD_DIR: folder.path, THREAD_CONSUMER: consumer_id };
   const run = { command: handler_cmd, folder: folder.path, env };
@@ -104,13 +100,9 @@ async function runOnce(
     if (note?.token === token) writeLock(folder, consumer_id, { ...note, handler });
     log.write(info(`${named} spawned handler_cmd=${JSON.stringify(handler_cmd)}`));
   });
-  const progressed = database.acked(consumer_id) !== ackedBefore;
-  if (end.ok) {
-    log.write(info(`${named} handler ended: ${end.how}`));
-    return { failed: undefined, progressed, newestBefore };
-  }
-  const failed = end.output === '' ? end.how : `${end.how}: ${end.output}`;
-  return { failed, progressed, newestBefore };
+  const progressed = database.known(consumer_id).acked !== ackedBefore;
+  if (end.ok) log.write(info(`${named} handler ended: ${end.how}`));
+  return { end, progressed, newestBefore };
 }
 
 /**
@@ -120,7 +112,7 @@ async function runOnce(
 async function goesOn(
   queue: SupervisedQueue,
   consumer: string,
-  { token, progressed, newestBefore }: Omit<Round, 'failed'> & { readonly token: string },
+  { token, progressed, newestBefore }: Omit<Round, 'end'> & { readonly token: string },
 ): Promise<boolean> {
   const { database } = queue;
   const letGo = (): false => {
@@ -145,18 +137,19 @@ async function goesOn(
   }
 }
 
+/** Returns the time to wait before the next run. Null: the consumer is marked failed. */
 function noteFailure(
   { database, log, retry, clock }: SupervisedQueue,
-  { consumer_id }: Subscription,
-  { failures, failed, text }: { failures: number; failed: boolean; text: string },
-): void {
+  consumer_id: string,
+  { end, progressed }: Round,
+): number | null {
+  const before = database.failure(consumer_id) ?? { failures: 0, failed: false };
+  const run = afterFailure(end, before, progressed, retry);
+  const { failures, failed, lastError: last_error, retryInMs, text } = run;
   const at = new Date(clock()).toISOString();
-  const last_error = text.slice(0, ERROR_CHARS);
   database.setFailure({ consumer_id, failures, failed, last_error }, at);
-  const next = failed ? 'marked failed, events wait' : `again in ${pauseMs(retry, failures)} ms`;
-  log.write(
-    warn(`dispatch: consumer=${consumer_id} handler failed (${failures}): ${text}; ${next}`),
-  );
+  log.write(warn(`dispatch: consumer=${consumer_id} handler failed (${failures}): ${text}`));
+  return retryInMs;
 }
 
 /** Removes the lock only while it is still this supervisor's own. */

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { mustBeQueue } from '../folder/queue-folder.ts';
+import { mustBeQueue } from '../sqlite/queue-folder.ts';
 import { QueueDatabase } from '../sqlite/queue-database.ts';
 import { RuntimeLog } from '../sqlite/runtime-log.ts';
 import { readLock } from './consumer-lock.ts';

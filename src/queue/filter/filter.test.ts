@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { quote, randomEvent, randomFilter } from '../../../test/queue/random-filters.ts';
 import { SCHEMA } from '../sqlite/open-database.ts';
-import { compileFilter, sqliteDialect } from './compile-filter.ts';
+import { compileFilter, sqliteDialect } from './filter.ts';
 import { parseFilter } from './parse-filter.ts';
-import { testEvent, type AskEvent } from './test-event.ts';
+import { testEvent, type AskEvent } from './pattern.ts';
 
 const database = new Database(':memory:');
 database.exec(SCHEMA);

@@ -5,6 +5,7 @@ import {
   FUNCTIONS,
   typeOf,
   type CompareOp,
+  type Type,
   type Filter,
   type Operand,
   type Value,
@@ -29,16 +30,12 @@ const FILTER_DEPTH_MAX = 50;
 // A filter binds as SQL does, and has the meaning that it has in SQL. Both sides of a test have the same type, so that
 // no database converts one into the other in a way of its own.
 
-const COMPARISONS: ReadonlyMap<string, CompareOp> = new Map([
-  ['=', '='],
-  ['==', '='],
-  ['<>', '<>'],
-  ['!=', '<>'],
-  ['<', '<'],
-  ['<=', '<='],
-  ['>', '>'],
-  ['>=', '>='],
-]);
+const COMPARISONS: readonly CompareOp[] = ['=', '<>', '<', '<=', '>', '>='];
+
+function comparisonOf(sign: string): CompareOp | undefined {
+  if (sign === '==') return '=';
+  return sign === '!=' ? '<>' : COMPARISONS.find((op) => op === sign);
+}
 
 const INTEGER_MAX = 2n ** 63n - 1n;
 
@@ -85,27 +82,30 @@ class FilterParser {
 
   #chain(kind: 'and' | 'or', part: () => Filter): Filter {
     const first = part();
-    if (!this.#takeWord(kind)) return first;
+    if (!this.#accept(kind)) return first;
     const terms = [first, part()];
-    while (this.#takeWord(kind)) terms.push(part());
+    while (this.#accept(kind)) terms.push(part());
     return { kind, terms };
   }
 
   #not(): Filter {
-    const { at } = this.#peek();
+    return this.#nested(this.#peek().at, () => {
+      if (this.#accept('not')) return { kind: 'not', term: this.#not() };
+      if (!this.#accept('(')) return this.#test();
+      const inner = this.#or();
+      this.#expect(')');
+      return inner;
+    });
+  }
+
+  #nested<T>(at: number, parse: () => T): T {
     this.#depth += 1;
     if (this.#depth > FILTER_DEPTH_MAX) {
       throw refuse(at, `a filter nests at most ${FILTER_DEPTH_MAX} deep`);
     }
-    try {
-      if (this.#takeWord('not')) return { kind: 'not', term: this.#not() };
-      if (!this.#takeSymbol('(')) return this.#test();
-      const inner = this.#or();
-      this.#expectSymbol(')');
-      return inner;
-    } finally {
-      this.#depth -= 1;
-    }
+    const parsed = parse();
+    this.#depth -= 1;
+    return parsed;
   }
 
   #test(): Filter {
@@ -116,45 +116,43 @@ class FilterParser {
     }
     const left = this.#operand();
     const token = this.#peek();
-    const op = token.kind === 'symbol' ? COMPARISONS.get(token.text) : undefined;
+    const op = token.kind === 'symbol' ? comparisonOf(token.text) : undefined;
     if (op !== undefined) {
       this.#next += 1;
       return { kind: 'compare', op, left, right: this.#operandLike(left) };
     }
-    if (this.#takeWord('isnull')) return { kind: 'null', negated: false, left };
-    if (this.#takeWord('notnull')) return { kind: 'null', negated: true, left };
-    if (this.#takeWord('is')) return this.#is(left);
-    const negated = this.#takeWord('not');
-    if (negated && this.#takeWord('null')) return { kind: 'null', negated, left };
+    if (this.#accept('isnull')) return { kind: 'null', negated: false, left };
+    if (this.#accept('notnull')) return { kind: 'null', negated: true, left };
+    if (this.#accept('is')) {
+      const negated = this.#accept('not');
+      if (this.#accept('null')) return { kind: 'null', negated, left };
+      return { kind: 'same', negated, left, right: this.#operandLike(left) };
+    }
+    const negated = this.#accept('not');
+    if (negated && this.#accept('null')) return { kind: 'null', negated, left };
     return this.#wordTest(left, negated);
   }
 
-  #is(left: Operand): Filter {
-    const negated = this.#takeWord('not');
-    if (this.#takeWord('null')) return { kind: 'null', negated, left };
-    return { kind: 'same', negated, left, right: this.#operandLike(left) };
-  }
-
   #wordTest(left: Operand, negated: boolean): Filter {
-    if (this.#takeWord('like')) {
+    if (this.#accept('like')) {
       const pattern = this.#pattern(left, 'LIKE');
-      if (!this.#takeWord('escape')) return { kind: 'like', negated, left, pattern };
+      if (!this.#accept('escape')) return { kind: 'like', negated, left, pattern };
       return { kind: 'like', negated, left, pattern, escape: this.#escape() };
     }
-    if (this.#takeWord('glob')) {
+    if (this.#accept('glob')) {
       return { kind: 'glob', negated, left, pattern: this.#pattern(left, 'GLOB') };
     }
-    if (this.#takeWord('in')) {
-      this.#expectSymbol('(');
+    if (this.#accept('in')) {
+      this.#expect('(');
       const values = [this.#valueLike(left)];
-      while (this.#takeSymbol(',')) values.push(this.#valueLike(left));
-      this.#expectSymbol(')');
+      while (this.#accept(',')) values.push(this.#valueLike(left));
+      this.#expect(')');
       return { kind: 'in', negated, left, values };
     }
-    if (this.#takeWord('between')) {
+    if (this.#accept('between')) {
       const low = this.#operandLike(left);
       const and = this.#peek();
-      if (!this.#takeWord('and')) throw refuse(and.at, `expected AND, got ${show(and)}`);
+      if (!this.#accept('and')) throw refuse(and.at, `expected AND, got ${show(and)}`);
       return { kind: 'between', negated, left, low, high: this.#operandLike(left) };
     }
     const token = this.#peek();
@@ -205,24 +203,21 @@ class FilterParser {
       const names = Object.keys(FUNCTIONS).join(', ');
       throw refuse(token.at, `there is no function ${show(token)} in a filter; there are ${names}`);
     }
-    this.#depth += 1;
-    if (this.#depth > FILTER_DEPTH_MAX) {
-      throw refuse(token.at, `a filter nests at most ${FILTER_DEPTH_MAX} deep`);
-    }
-    this.#expectSymbol('(');
-    const args: Operand[] = [];
-    for (const type of known.takes) {
-      if (args.length > 0) this.#expectSymbol(',');
-      args.push(this.#argument(type));
-    }
-    if (known.optional !== undefined && this.#takeSymbol(',')) {
-      args.push(this.#argument(known.optional));
-    }
-    if (token.text === 'json_extract') assertJsonArgs(token, args);
-    if (token.text === 'instr') this.#needle(token.at, args[1]);
-    this.#expectSymbol(')');
-    this.#depth -= 1;
-    return { kind: 'call', name: token.text, args };
+    return this.#nested(token.at, () => {
+      this.#expect('(');
+      const args: Operand[] = [];
+      for (const type of known.takes) {
+        if (args.length > 0) this.#expect(',');
+        args.push(this.#operandOf(type));
+      }
+      if (known.optional !== undefined && this.#accept(',')) {
+        args.push(this.#operandOf(known.optional));
+      }
+      if (token.text === 'json_extract') assertJsonArgs(token, args);
+      if (token.text === 'instr') this.#needle(token.at, args[1]);
+      this.#expect(')');
+      return { kind: 'call', name: token.text, args };
+    });
   }
 
   /** A text that `instr` looks for is a pattern as well: it may be compared at each character of a content. */
@@ -234,20 +229,18 @@ class FilterParser {
     if (needle.kind === 'value') this.#countPattern(at, String(needle.value));
   }
 
-  #argument(type: 'number' | 'text'): Operand {
+  #operandOf(wanted: Type): Operand {
     const { at } = this.#peek();
-    const sample: Operand = { kind: 'value', value: type === 'text' ? '' : 0 };
-    return sameType(sample, this.#operand(), at);
+    return ofType(wanted, this.#operand(), at);
   }
 
   #operandLike(left: Operand): Operand {
-    const { at } = this.#peek();
-    return sameType(left, this.#operand(), at);
+    return this.#operandOf(typeOf(left));
   }
 
   #valueLike(left: Operand): Operand {
     const { at } = this.#peek();
-    return sameType(left, { kind: 'value', value: this.#value() }, at);
+    return ofType(typeOf(left), { kind: 'value', value: this.#value() }, at);
   }
 
   #value(): Value {
@@ -277,24 +270,17 @@ class FilterParser {
     return token;
   }
 
-  #takeWord(word: string): boolean {
-    return this.#takeIf('word', word);
-  }
-
-  #takeSymbol(symbol: string): boolean {
-    return this.#takeIf('symbol', symbol);
-  }
-
-  #takeIf(kind: Token['kind'], text: string): boolean {
+  /** A word or a symbol. No text is both. */
+  #accept(text: string): boolean {
     const token = this.#peek();
-    if (token.kind !== kind || token.text !== text) return false;
-    this.#next += 1;
-    return true;
+    const isOne = token.kind === 'word' || token.kind === 'symbol';
+    if (isOne && token.text === text) this.#next += 1;
+    return isOne && token.text === text;
   }
 
-  #expectSymbol(symbol: string): void {
+  #expect(symbol: string): void {
     const token = this.#peek();
-    if (!this.#takeSymbol(symbol)) throw refuse(token.at, `expected ${symbol}, got ${show(token)}`);
+    if (!this.#accept(symbol)) throw refuse(token.at, `expected ${symbol}, got ${show(token)}`);
   }
 }
 
@@ -314,10 +300,9 @@ function readsContent(operand: Operand): boolean {
   return operand.kind === 'column' && operand.name === 'content';
 }
 
-function sameType(left: Operand, right: Operand, at: number): Operand {
-  const wanted = typeOf(left);
-  const given = typeOf(right);
-  if (given === wanted || given === 'any' || wanted === 'any') return right;
+function ofType(wanted: Type, operand: Operand, at: number): Operand {
+  const given = typeOf(operand);
+  if (given === wanted || given === 'any' || wanted === 'any') return operand;
   const advice = wanted === 'text' ? `a text in single quotes` : 'a number without quotes';
   throw refuse(at, `expected ${advice}`);
 }

@@ -3,6 +3,7 @@ import { checkSignal, only } from '../../base/check-value.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { leavable } from '../../base/leavable.ts';
 import type { Database } from '../../postgres/database.ts';
+import { migrate } from '../../postgres/migrate.ts';
 import {
   checkBatch,
   checkConsumer,
@@ -11,8 +12,10 @@ import {
   checkLastEventId,
   checkPage,
   checkSubscription,
+  checkQueueName,
+  checkWork,
+  noSuchQueue,
 } from '../events/check-input.ts';
-import { countLag, describeConsumers } from '../events/consumer-row.ts';
 import { PushIntake, WakeUp } from '../events/push-intake.ts';
 import type {
   DispatchReport,
@@ -25,8 +28,12 @@ import type {
   QueueFollowOptions,
   QueueInfo,
   Subscription,
+  OwnedQueues,
+  QueueSummary,
 } from '../events/queue.ts';
 import {
+  countLag,
+  describeConsumers,
   followEvents,
   untilClosed,
   BOOKMARK_WORTH,
@@ -34,12 +41,11 @@ import {
   startFor,
   findPending,
 } from '../events/scan.ts';
-import { compileFilter } from '../filter/compile-filter.ts';
+import { compileFilter } from '../filter/filter.ts';
 import { readFilter } from '../filter/parse-filter.ts';
-import { ConsumerTable, knownOf, type LeasableRow } from './tables/consumer-table.ts';
-import { EventTable } from './tables/event-table.ts';
-import { postgresDialect } from './tables/postgres-dialect.ts';
-import type { QueueRings } from './tables/queue-rings.ts';
+import { ConsumerTable, bookmarkOf, knownOf } from './tables/consumer-table.ts';
+import { EventTable, QueueRings } from './tables/event-table.ts';
+import { postgresDialect, QUEUE_TABLES } from './tables/schema.ts';
 
 /** The number of events that one transaction gathers from waiting pushes. */
 const GROUP_EVENTS_MAX = 5000;
@@ -92,12 +98,9 @@ export class PostgresQueue implements Queue {
     const consumer_id = checkConsumer(consumer);
     const acked = checkLastEventId(options.lastEventId);
     const fence = checkFence(options.fence);
-    const { filter, bookmark, newest } = await this.#consumers.acknowledge(
-      consumer_id,
-      acked,
-      fence,
-    );
-    const after = startFor(acked, bookmark);
+    const row = await this.#consumers.acknowledge(consumer_id, acked, fence);
+    const { filter, last_id: newest } = row;
+    const after = startFor(acked, bookmarkOf(row));
     const events = await readMatches(this.#events, readFilter(filter), { after, ...page });
     if (events.length === 0 && newest - after >= BOOKMARK_WORTH) {
       const to = { from_id: acked, to_id: newest };
@@ -148,13 +151,18 @@ export class PostgresQueue implements Queue {
 
   async dispatch(): Promise<DispatchReport> {
     this.#assertOpen();
-    const rows = await this.#consumers.all();
-    const skipped = await giveTries({
-      database: this.#database,
-      queue: this.#name,
-      events: this.#events,
-      rows,
-    });
+    const skipped: { consumer: string; reason: string }[] = [];
+    for (const row of await this.#consumers.all()) {
+      if (row.handler_cmd === null) continue;
+      const filter = readFilter(row.filter);
+      const all = { reach: Infinity };
+      const { first } = await findPending(this.#events, filter, knownOf(row), all);
+      if (first === undefined) continue;
+      const reason = row.leased ? 'lock held' : 'left to the workers: quipu queue work';
+      skipped.push({ consumer: row.consumer_id, reason });
+    }
+    // Workers may try these consumers, whatever their earlier runs did.
+    await this.#consumers.forgive(skipped.map(({ consumer }) => consumer));
     if (skipped.length > 0) await this.#rings.ring(this.#name);
     return { started: [], skipped };
   }
@@ -201,30 +209,80 @@ export class PostgresQueue implements Queue {
   }
 }
 
-const FORGIVE = `UPDATE quipu.queue_consumers SET retry_at = NULL, waits_after = 0
-  WHERE queue = $1 AND consumer_id = ANY($2)`;
+const IS_THERE = { name: 'queue-is-there', text: 'SELECT FROM quipu.queues WHERE queue = $1' };
+/** A queue that exists is only looked at, so that a database that takes no writes can be read. */
+const CREATE = {
+  name: 'queue-create',
+  text: `INSERT INTO quipu.queues (queue) SELECT $1 WHERE NOT EXISTS (SELECT FROM quipu.queues WHERE queue = $1)
+    ON CONFLICT DO NOTHING`,
+};
+const LIST = `SELECT queue AS name, last_id AS event_count, last_id AS last_event_id,
+    (SELECT count(*) FROM quipu.queue_consumers AS consumer
+     WHERE consumer.queue = queues.queue AND handler_cmd IS NOT NULL) AS subscriptions
+  FROM quipu.queues ORDER BY queue`;
 
-/**
- * Lets workers try every consumer that has something to handle, whatever its earlier runs did. Returns these consumers.
- */
-async function giveTries(given: {
-  readonly database: Database;
-  readonly queue: string;
-  readonly events: EventTable;
-  readonly rows: readonly LeasableRow[];
-}): Promise<DispatchReport['skipped']> {
-  const { database, queue, events, rows } = given;
-  const found: { consumer: string; reason: string }[] = [];
-  for (const row of rows) {
-    if (row.handler_cmd === null) continue;
-    const { first } = await findPending(events, readFilter(row.filter), knownOf(row), {
-      reach: Infinity,
-    });
-    if (first === undefined) continue;
-    const reason = row.leased ? 'lock held' : 'left to the workers: quipu queue work';
-    found.push({ consumer: row.consumer_id, reason });
+/** The queues of a database. The database stays the caller's. The first use creates the tables. */
+export function createPostgresQueues(database: Database): OwnedQueues {
+  const known = new Map<string, PostgresQueue>();
+  const rings = new QueueRings(database);
+  const ended = new AbortController();
+  const workers = new Set<Promise<void>>();
+  let ready: Promise<unknown> | undefined;
+
+  async function prepare(): Promise<void> {
+    ready ??= migrate(database, QUEUE_TABLES);
+    try {
+      await ready;
+    } catch (error) {
+      // The next call tries again.
+      ready = undefined;
+      throw error;
+    }
   }
-  if (found.length === 0) return found;
-  await database.query(FORGIVE, [queue, found.map(({ consumer }) => consumer)]);
-  return found;
+
+  async function mustExist(name: string): Promise<void> {
+    const found = await database.query(IS_THERE, [name]);
+    if (found.length === 0) throw noSuchQueue(name);
+  }
+
+  function use(name: string): PostgresQueue {
+    const queue = known.get(name) ?? new PostgresQueue(name, database, rings);
+    known.set(name, queue);
+    return queue;
+  }
+
+  return {
+    async open(name, { create = true } = {}) {
+      checkQueueName(name);
+      await prepare();
+      if (create) await database.query(CREATE, [name]);
+      else await mustExist(name);
+      return use(name);
+    },
+
+    async list() {
+      await prepare();
+      return [...(await database.query<QueueSummary>(LIST))];
+    },
+
+    async work(options = {}) {
+      const checked = checkWork(options);
+      await prepare();
+      for (const name of checked.queues ?? []) await mustExist(name);
+      const { Worker } = await import('./work/worker.ts');
+      const { LeaseTable } = await import('./tables/consumer-table.ts');
+      const signal = AbortSignal.any([checked.signal, ended.signal]);
+      const leases = new LeaseTable(database);
+      const working = new Worker({ database, rings, leases }, { ...checked, signal }).run();
+      workers.add(working);
+      await working.finally(() => workers.delete(working));
+    },
+
+    async close() {
+      ended.abort();
+      await Promise.allSettled(workers);
+      await Promise.allSettled([...known.values()].map((queue) => queue.close()));
+      await rings.close();
+    },
+  };
 }

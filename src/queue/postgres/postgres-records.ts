@@ -3,9 +3,8 @@ import type { Database } from '../../postgres/database.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { prepared } from '../../postgres/sql.ts';
 import { checkQueueName } from '../events/check-input.ts';
-import type { ConsumerRow } from '../events/consumer-row.ts';
+import { readMatches, type ConsumerRow } from '../events/scan.ts';
 import type { QueueEvent } from '../events/queue.ts';
-import { readMatches } from '../events/scan.ts';
 import {
   hasMoved,
   COPY_PAGE,
@@ -13,7 +12,7 @@ import {
   type QueueRecords,
   type QueueState,
 } from '../upkeep/queue-records.ts';
-import type { QueueProblem } from '../upkeep/verify-queues.ts';
+import type { QueueProblem } from '../upkeep/queue-health.ts';
 import { readConsumer } from './tables/consumer-table.ts';
 import { columnsOf, EventTable } from './tables/event-table.ts';
 import { hasQueueTables, QUEUE_TABLES, toStored } from './tables/schema.ts';

@@ -9,7 +9,7 @@ import {
   type IdRange,
   type OwnLooks,
 } from '../events/scan.ts';
-import type { CompiledFilter } from '../filter/compile-filter.ts';
+import type { CompiledFilter } from '../filter/filter.ts';
 import { EventTable } from './event-table.ts';
 import { createDatabase } from './open-database.ts';
 import { compileText } from './queue-database.ts';

@@ -1,12 +1,11 @@
-import { type QuipuError, isQuipuError, corrupt } from '../../base/errors.ts';
-import { type Database, type Statement, firstColumn } from '../../base/sqlite.ts';
-import type { CheckedEvent } from '../events/check-input.ts';
+import { isQuipuError, corrupt, type QuipuError } from '../../base/errors.ts';
+import { firstColumn, type Database, type Statement } from '../../base/sqlite.ts';
+import { SOURCE_BYTES_MAX, type CheckedEvent } from '../events/check-input.ts';
 import { sumOf, LineEncoder } from '../events/event-line.ts';
-import { SOURCE_BYTES_MAX } from '../events/limits.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import type { EventReader, IdRange, OwnLooks } from '../events/scan.ts';
-import type { CompiledFilter } from '../filter/compile-filter.ts';
-import { testEvent, type AskEvent } from '../filter/test-event.ts';
+import type { CompiledFilter } from '../filter/filter.ts';
+import { testEvent, type AskEvent } from '../filter/pattern.ts';
 import { eventColumns, openDatabase, sealEvents, toStoredEvent } from './open-database.ts';
 import type { StoredEvent, StoredRow } from './open-database.ts';
 
@@ -28,6 +27,18 @@ const SMALL_BYTES_MAX = SOURCE_BYTES_MAX + 128;
 /** The pages of this many small events fit into the cache of SQLite, where looking at them finds them again. */
 const MEASURED_EVENTS = 2048;
 
+/** The number of rows in one statement: a statement for each row takes half as long again. */
+const ROWS = 200;
+/** Beyond this size, lines are not kept in memory beside their events. */
+const LINES_BYTES_MAX = 64 << 20;
+const COLUMNS = 'created_at, source, type, subtype, content, sum';
+const ROW = '(?, ?, ?, ?, ?, ?)';
+const INSERT_ONE = `INSERT INTO events (${COLUMNS}) VALUES ${ROW}`;
+const INSERT_MANY = `INSERT INTO events (${COLUMNS}) VALUES ${Array(ROWS).fill(ROW).join(', ')}`;
+/** The counter moves with every event that anybody inserts, so a look at it tells what two queries would. */
+const INSERT_NEXT = `INSERT INTO events (id, ${COLUMNS})
+  SELECT ?, ?, ?, ?, ?, ?, ? FROM sqlite_sequence WHERE name = 'events' AND seq = ?`;
+
 interface TableEnd {
   readonly newest: number;
   /** 1 when another program inserted the last event, which has no checksum then. */
@@ -37,7 +48,6 @@ interface TableEnd {
 /** A connection to events.db, and the operations on events. */
 export class EventTable implements EventReader<CompiledFilter> {
   readonly #database: Database;
-  readonly #inserter: EventInserter;
   readonly #columns: string;
   readonly #statements = new Map<string, Statement>();
   #last: { readonly sql: string; readonly statement: Statement } | undefined;
@@ -47,7 +57,6 @@ export class EventTable implements EventReader<CompiledFilter> {
   constructor(path: string) {
     this.#database = openDatabase(path);
     this.#columns = eventColumns(this.#database);
-    this.#inserter = new EventInserter(this.#database);
   }
 
   /**
@@ -68,17 +77,46 @@ export class EventTable implements EventReader<CompiledFilter> {
     return this.exclusively(() => {
       const inserted =
         this.#insertNext(events, createdAt) ??
-        this.#inserter.insert(events, createdAt, this.#sealedEnd());
+        this.#insertAll(events, createdAt, this.#sealedEnd());
       this.#newest = inserted.lastId;
       return inserted;
     });
   }
 
   /** A single event after the last one that this connection inserted. Undefined when it is no longer the last. */
-  #insertNext(events: readonly CheckedEvent[], createdAt: string): Inserted | undefined {
+  #insertNext(events: readonly CheckedEvent[], created_at: string): Inserted | undefined {
     const [event] = events;
-    if (events.length !== 1 || event === undefined || this.#newest === undefined) return undefined;
-    return this.#inserter.insertNext(event, createdAt, this.#newest);
+    const newest = this.#newest;
+    if (events.length !== 1 || event === undefined || newest === undefined) return undefined;
+    const { source, type, subtype, content } = event;
+    const id = newest + 1;
+    const lines = new LineEncoder(LINES_BYTES_MAX, 1);
+    const sum = lines.add({ id, created_at, source, type, subtype, content });
+    const values = [id, created_at, source, type, subtype, content, sum, newest];
+    if (Number(this.prepare(INSERT_NEXT).run(...values).changes) === 0) return undefined;
+    return { firstId: id, lastId: id, lines: lines.chunks, lined: lines.kept };
+  }
+
+  /** The new events follow the event with the id `newest`. */
+  #insertAll(events: readonly CheckedEvent[], created_at: string, newest: number): Inserted {
+    const lines = new LineEncoder(LINES_BYTES_MAX, events.length);
+    let last = newest;
+    let values: (string | number | null)[] = [];
+    const flush = (sql: string): void => {
+      last = Number(this.prepare(sql).run(...values).lastInsertRowid);
+      values = [];
+    };
+    const odd = events.length % ROWS;
+    let done = 0;
+    for (const { source, type, subtype, content } of events) {
+      done += 1;
+      const sum = lines.add({ id: newest + done, created_at, source, type, subtype, content });
+      values.push(created_at, source, type, subtype, content, sum);
+      if (done <= odd) flush(INSERT_ONE);
+      else if ((done - odd) % ROWS === 0) flush(INSERT_MANY);
+    }
+    if (last !== newest + events.length) throw new TypeError('events got ids that are not theirs');
+    return { firstId: newest + 1, lastId: last, lines: lines.chunks, lined: lines.kept };
   }
 
   /** Returns the newest id. Every event up to it has its checksum then. */
@@ -90,8 +128,8 @@ export class EventTable implements EventReader<CompiledFilter> {
 
   /** Puts events where they are missing or damaged. Call this inside a transaction. */
   restore(events: readonly QueueEvent[]): void {
-    const insert = this.prepare(`INSERT OR REPLACE INTO events
-      (id, created_at, source, type, subtype, content, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    const sql = `INSERT OR REPLACE INTO events (id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+    const insert = this.prepare(sql);
     for (const event of events) {
       const { id, created_at, source, type, subtype, content } = event;
       insert.run(id, created_at, source, type, subtype, content, sumOf(event));
@@ -136,9 +174,15 @@ export class EventTable implements EventReader<CompiledFilter> {
     maxBytes: number,
   ): QueueEvent[] {
     const { events, reached } = this.#read(range, filter, limit, maxBytes);
-    const seen = { after: range.after, through: reached };
-    if (!this.#isComplete(seen, filter === undefined ? events.length : this.#countRows(seen))) {
-      throw missingEvents(seen);
+    const { after } = range;
+    let found = events.length;
+    if (filter !== undefined) {
+      const sql = 'SELECT count(*) FROM events NOT INDEXED WHERE id > ? AND id <= ?';
+      found = this.number(sql, after, reached);
+    }
+    const missing = reached - after - found;
+    if (missing !== 0 && missing !== this.#lostIn({ after, through: reached })) {
+      throw damaged(`of the events ${after + 1} to ${reached} some are missing`);
     }
     return events;
   }
@@ -174,7 +218,7 @@ export class EventTable implements EventReader<CompiledFilter> {
     let bytes = 0;
     for (const row of select.iterate(...values) as Iterable<StoredRow>) {
       const { sum, ...event } = toStoredEvent(row);
-      if (sum !== null && sum !== sumOf(event)) throw damagedEvent(event.id);
+      if (sum !== null && sum !== sumOf(event)) throw damaged(`event ${event.id} is damaged`);
       events.push(event);
       bytes += event.content.length;
       if (events.length === limit || bytes > maxBytes) return { events, reached: event.id };
@@ -182,25 +226,10 @@ export class EventTable implements EventReader<CompiledFilter> {
     return { events, reached: range.through };
   }
 
-  #countRows({ after, through }: IdRange): number {
-    const sql = 'SELECT count(*) FROM events NOT INDEXED WHERE id > ? AND id <= ?';
-    return this.number(sql, after, through);
-  }
-
-  /** Returns whether `rows` rows are all there should be. */
-  #isComplete({ after, through }: IdRange, rows: number): boolean {
-    return rows === through - after || rows + this.#lostIn(after, through) === through - after;
-  }
-
-  #lostIn(after: number, through: number): number {
-    return this.number(
-      `SELECT coalesce(sum(min(last_id, ?) - max(first_id, ?) + 1), 0) FROM event_losses
-       WHERE first_id <= ? AND last_id > ?`,
-      through,
-      after + 1,
-      through,
-      after,
-    );
+  #lostIn({ after, through }: IdRange): number {
+    const sql = `SELECT coalesce(sum(min(last_id, ?) - max(first_id, ?) + 1), 0) FROM event_losses
+      WHERE first_id <= ? AND last_id > ?`;
+    return this.number(sql, through, after + 1, through, after);
   }
 
   /** Events that are lost for good, and recorded as lost. */
@@ -216,10 +245,9 @@ export class EventTable implements EventReader<CompiledFilter> {
 
   /** Moves a damaged event out of the way of the others. */
   putAside(id: number): void {
-    const columns = 'id, created_at, source, type, subtype, content, sum';
-    this.prepare(
-      `INSERT INTO damaged_events (${columns}) SELECT ${columns} FROM events WHERE id = ?`,
-    ).run(id);
+    const columns = `id, ${COLUMNS}`;
+    const sql = `INSERT INTO damaged_events (${columns}) SELECT ${columns} FROM events WHERE id = ?`;
+    this.prepare(sql).run(id);
     this.prepare('DELETE FROM events WHERE id = ?').run(id);
   }
 
@@ -250,8 +278,10 @@ export class EventTable implements EventReader<CompiledFilter> {
       let count = Math.min(through - after, Math.max(1, Math.floor(maxBytes / SMALL_BYTES_MAX)));
       if (filter.readsContent) {
         count = Math.min(count, MEASURED_EVENTS);
+        // Contents are measured without being read.
+        const sql = 'SELECT total(octet_length(content)) FROM events WHERE id > ? AND id <= ?';
         const bytesOf = (events: number): number =>
-          events * SMALL_BYTES_MAX + this.#contentBytes({ after, through: after + events });
+          events * SMALL_BYTES_MAX + this.number(sql, after, after + events);
         while (count > 0 && bytesOf(count) > maxBytes) count = Math.floor(count / 2);
       }
       return after + count;
@@ -267,12 +297,6 @@ export class EventTable implements EventReader<CompiledFilter> {
       return (await testEvent(filter, ask, breathe)) === true;
     },
   };
-
-  /** Contents are measured without being read. */
-  #contentBytes({ after, through }: IdRange): number {
-    const sql = 'SELECT total(octet_length(content)) FROM events WHERE id > ? AND id <= ?';
-    return this.number(sql, after, through);
-  }
 
   close(): void {
     this.#statements.clear();
@@ -300,17 +324,7 @@ export class EventTable implements EventReader<CompiledFilter> {
   }
 }
 
-// Errors for events that differ from what was pushed, and for missing events.
-
-function damagedEvent(id: number): QuipuError<'CORRUPT'> {
-  return damaged(`event ${id} is damaged`);
-}
-
-/** `after`, `through`: the range that was searched. */
-function missingEvents({ after, through }: IdRange): QuipuError<'CORRUPT'> {
-  return damaged(`of the events ${after + 1} to ${through} some are missing`);
-}
-
+/** An event differs from what was pushed, or is missing. */
 function damaged(what: string): QuipuError<'CORRUPT'> {
   const message = `${what} in events.db, and not in events.jsonl; verify --repair says what is lost, and goes on without it`;
   return corrupt('events.db', message);
@@ -321,13 +335,6 @@ export function isEventDamage(error: unknown): boolean {
   return isQuipuError(error, 'CORRUPT') && error.cause === undefined;
 }
 
-/** The number of rows in one statement: a statement for each row takes half as long again. */
-const ROWS = 200;
-/** Beyond this size, lines are not kept in memory beside their events. */
-const LINES_BYTES_MAX = 64 << 20;
-
-type Value = string | number | null;
-
 /** The result of an insert. Ids follow one another. */
 export interface Inserted {
   readonly firstId: number;
@@ -335,58 +342,4 @@ export interface Inserted {
   /** The lines of the first events, as they are written to the mirror, and the number of these events. */
   readonly lines: readonly Buffer[];
   readonly lined: number;
-}
-
-class EventInserter {
-  readonly #next: Statement;
-  readonly #one: Statement;
-  readonly #many: Statement;
-
-  constructor(database: Database) {
-    const insert = 'INSERT INTO events (created_at, source, type, subtype, content, sum) VALUES ';
-    const row = '(?, ?, ?, ?, ?, ?)';
-    // The counter moves with every event that anybody inserts, so a look at it tells what two queries would.
-    this.#next = database.prepare(
-      `INSERT INTO events (id, created_at, source, type, subtype, content, sum)
-       SELECT ?, ?, ?, ?, ?, ?, ? FROM sqlite_sequence WHERE name = 'events' AND seq = ?`,
-    );
-    this.#one = database.prepare(insert + row);
-    this.#many = database.prepare(insert + Array(ROWS).fill(row).join(', '));
-  }
-
-  /** Inserts one event after `newest`. Returns undefined, and inserts nothing, when others were inserted since. */
-  insertNext(
-    { source, type, subtype, content }: CheckedEvent,
-    createdAt: string,
-    newest: number,
-  ): Inserted | undefined {
-    const id = newest + 1;
-    const lines = new LineEncoder(LINES_BYTES_MAX, 1);
-    const sum = lines.add({ id, created_at: createdAt, source, type, subtype, content });
-    const values = [id, createdAt, source, type, subtype, content, sum, newest];
-    if (Number(this.#next.run(...values).changes) === 0) return undefined;
-    return { firstId: id, lastId: id, lines: lines.chunks, lined: lines.kept };
-  }
-
-  /** Call this inside a transaction. The new events follow the event with the id `newest`. */
-  insert(events: readonly CheckedEvent[], createdAt: string, newest: number): Inserted {
-    const lines = new LineEncoder(LINES_BYTES_MAX, events.length);
-    let last = newest;
-    let values: Value[] = [];
-    const flush = (statement: Statement): void => {
-      last = Number(statement.run(...values).lastInsertRowid);
-      values = [];
-    };
-    const odd = events.length % ROWS;
-    let done = 0;
-    for (const { source, type, subtype, content } of events) {
-      done += 1;
-      const event = { id: newest + done, created_at: createdAt, source, type, subtype, content };
-      values.push(createdAt, source, type, subtype, content, lines.add(event));
-      if (done <= odd) flush(this.#one);
-      else if ((done - odd) % ROWS === 0) flush(this.#many);
-    }
-    if (last !== newest + events.length) throw new TypeError('events got ids that are not theirs');
-    return { firstId: newest + 1, lastId: last, lines: lines.chunks, lined: lines.kept };
-  }
 }

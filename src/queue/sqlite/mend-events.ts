@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { toLine, sumOf } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
 import type { IdRange } from '../events/scan.ts';
-import { mirrorEnd, mirroredEvents } from '../folder/mirror-lines.ts';
-import type { QueueFolder } from '../folder/queue-folder.ts';
+import { mirrorEnd, mirroredEvents } from './event-mirror.ts';
+import type { QueueFolder } from './queue-folder.ts';
 import type { EventTable } from './event-table.ts';
 import type { StoredEvent } from './open-database.ts';
 
@@ -67,72 +67,56 @@ const STRETCH = 20_000;
 
 /** Reads every event, and yields the thread between stretches. */
 export async function checkEvents(table: EventTable): Promise<EventDamage> {
-  const checker = new Checker(table);
-  while (checker.step()) await setImmediate();
-  return checker;
+  const steps = checkSteps(table);
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return step.value;
+    await setImmediate();
+  }
 }
 
 /** Like `checkEvents`, but synchronous, for a caller that holds the write lock. */
 export function checkEventsNow(table: EventTable): EventDamage {
-  const checker = new Checker(table);
-  while (checker.step());
-  return checker;
+  const steps = checkSteps(table);
+  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }
 
-class Checker implements EventDamage {
-  readonly damaged: number[] = [];
-  readonly missing: IdRange[] = [];
-  readonly #table: EventTable;
-  readonly #newest: number;
-  readonly #losses: IdRange[];
-  #after = 0;
-  /**
-   * Another program inserted the events at the end that have no checksum. A later event of ours would have sealed them.
-   */
-  #unsealed: number[] = [];
-
-  constructor(table: EventTable) {
-    this.#table = table;
-    this.#newest = table.newestId();
-    this.#losses = table.losses();
-  }
-
-  /** Returns false when nothing is left to check. */
-  step(): boolean {
-    if (this.#after >= this.#newest) return false;
-    const through = Math.min(this.#newest, this.#after + STRETCH);
-    let last = this.#after;
-    for (const row of this.#table.stored({ after: this.#after, through })) {
-      this.#passOver(last, row.id - 1);
-      this.#look(row);
-      last = row.id;
-    }
-    this.#passOver(last, through);
-    this.#after = through;
-    return true;
-  }
-
-  #look({ sum, ...event }: StoredEvent): void {
-    if (sum === null) return void this.#unsealed.push(event.id);
-    this.damaged.push(...this.#unsealed);
-    this.#unsealed = [];
-    if (sum !== sumOf(event)) this.damaged.push(event.id);
-  }
-
+function* checkSteps(table: EventTable): Generator<undefined, EventDamage, undefined> {
+  const newest = table.newestId();
+  const losses = table.losses();
+  const damaged: number[] = [];
+  const missing: IdRange[] = [];
+  const miss = (after: number, through: number): void => {
+    const before = missing.at(-1);
+    if (before?.through === after) missing[missing.length - 1] = { ...before, through };
+    else missing.push({ after, through });
+  };
   /** The table has no row after `after` up to `through`. */
-  #passOver(after: number, through: number): void {
+  const passOver = (after: number, through: number): void => {
     let from = after;
-    for (const loss of this.#losses) {
+    for (const loss of losses) {
       if (loss.through <= from || loss.after >= through) continue;
-      if (loss.after > from) this.#miss(from, loss.after);
+      if (loss.after > from) miss(from, loss.after);
       from = Math.max(from, loss.through);
     }
-    if (from < through) this.#miss(from, through);
+    if (from < through) miss(from, through);
+  };
+  // Another program inserted the events at the end that have no checksum. A later event of ours would have sealed them.
+  let unsealed: number[] = [];
+  for (let after = 0; after < newest; after += STRETCH) {
+    const through = Math.min(newest, after + STRETCH);
+    let last = after;
+    for (const { sum, ...event } of table.stored({ after, through })) {
+      passOver(last, event.id - 1);
+      last = event.id;
+      if (sum === null) unsealed.push(event.id);
+      else {
+        damaged.push(...unsealed);
+        unsealed = [];
+        if (sum !== sumOf(event)) damaged.push(event.id);
+      }
+    }
+    passOver(last, through);
+    yield;
   }
-
-  #miss(after: number, through: number): void {
-    const before = this.missing.at(-1);
-    if (before?.through === after) this.missing[this.missing.length - 1] = { ...before, through };
-    else this.missing.push({ after, through });
-  }
+  return { damaged, missing };
 }

@@ -4,8 +4,7 @@ import { dirname } from 'node:path';
 import { Database, firstColumn, toText } from '../../base/sqlite.ts';
 import { sumOf } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
-import { syncPath, makeFolder, queueFolder } from '../folder/queue-folder.ts';
-import { toQueueError } from '../folder/queue-error.ts';
+import { syncPath, makeFolder, queueFolder, toQueueError } from './queue-folder.ts';
 
 /** One call waits this long for other processes. */
 const BUSY_MS = 30_000;

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { QuipuError } from '../../base/errors.ts';
-import { inQueueWords } from '../folder/queue-error.ts';
-import { noQueue, type QueueFolder } from '../folder/queue-folder.ts';
+import { inQueueWords, noQueue, type QueueFolder } from './queue-folder.ts';
 import { EventMirror } from './event-mirror.ts';
 import { isBehindMirror, mendEvents } from './mend-events.ts';
 import { QueueDatabase } from './queue-database.ts';

@@ -1,9 +1,8 @@
 import { corrupt } from '../../base/errors.ts';
 import type { CheckedEvent } from '../events/check-input.ts';
-import type { ConsumerRow } from '../events/consumer-row.ts';
+import type { ConsumerRow, Bookmark, Known } from '../events/scan.ts';
 import type { Subscription } from '../events/queue.ts';
-import type { Bookmark, Known } from '../events/scan.ts';
-import { compileFilter, sqliteDialect, type CompiledFilter } from '../filter/compile-filter.ts';
+import { compileFilter, sqliteDialect, type CompiledFilter } from '../filter/filter.ts';
 import { readFilter } from '../filter/parse-filter.ts';
 import { EventTable, type Inserted } from './event-table.ts';
 
@@ -80,13 +79,6 @@ export class QueueDatabase extends EventTable {
     return rows.map(readFailed);
   }
 
-  acked(consumer: string): number {
-    return this.number(
-      'SELECT coalesce((SELECT last_acked_id FROM consumer_progress WHERE consumer_id = ?), 0)',
-      consumer,
-    );
-  }
-
   acknowledge(consumer: string, id: number, at: string): void {
     this.prepare(
       `INSERT INTO consumer_progress (consumer_id, last_acked_id, updated_at) VALUES (?, ?, ?)
@@ -103,11 +95,6 @@ export class QueueDatabase extends EventTable {
        LEFT JOIN consumer_bookmarks USING (consumer_id)`,
     ).get(consumer) as { acked: number; from_id: number | null; to_id: number | null };
     return { acked, bookmark: from_id === null || to_id === null ? undefined : { from_id, to_id } };
-  }
-
-  bookmark(consumer: string): Bookmark | undefined {
-    const sql = 'SELECT from_id, to_id FROM consumer_bookmarks WHERE consumer_id = ?';
-    return this.prepare(sql).get(consumer) as Bookmark | undefined;
   }
 
   /** Sets the bookmark only for a consumer that still has this filter: another filter makes the bookmark untrue. */
@@ -155,21 +142,16 @@ function readFailed<T extends { readonly failed: unknown }>(row: T): T & { faile
   return { ...row, failed: row.failed === 1 };
 }
 
-/**
- * Compiles a stored filter for SQLite. Throws CORRUPT for a filter that cannot be read.
- */
-export function compileStored({
-  consumer_id,
-  filter,
-}: Pick<Subscription, 'consumer_id' | 'filter'>): CompiledFilter | undefined {
+/** Throws CORRUPT for a filter that cannot be read. */
+export function compileStored(
+  of: Pick<Subscription, 'consumer_id' | 'filter'>,
+): CompiledFilter | undefined {
   try {
-    return compileText(filter);
+    return compileText(of.filter);
   } catch (error) {
-    throw corrupt(
-      'events.db',
-      `the stored filter of consumer ${consumer_id} cannot be used: ${(error as Error).message}`,
-      { cause: error },
-    );
+    const why = (error as Error).message;
+    const message = `the stored filter of consumer ${of.consumer_id} cannot be used: ${why}`;
+    throw corrupt('events.db', message, { cause: error });
   }
 }
 

@@ -1,19 +1,11 @@
 import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
-import { FILE_LINES_MAX } from '../events/limits.ts';
-import { putAside, type QueueFolder } from '../folder/queue-folder.ts';
+import { FILE_LINES_MAX } from '../events/check-input.ts';
+import { putAside, type QueueFolder } from './queue-folder.ts';
 import type { QueueDatabase } from './queue-database.ts';
 
-type LogLevel = 'INFO' | 'WARN' | 'ERROR';
-
-export interface LogLine {
-  readonly level: LogLevel;
-  readonly text: string;
-}
-
-interface Written {
-  readonly line: LogLine;
-  readonly atMs: number;
-}
+declare const brand: unique symbol;
+/** The level and the text of a line, without its time. */
+export type LogLine = string & { readonly [brand]: 'LogLine' };
 
 /** Lines of pushes wait this long for more of them: the file is opened once for all. */
 const LATER_MS = 50;
@@ -26,7 +18,7 @@ export class RuntimeLog {
   readonly #folder: QueueFolder;
   readonly #database: QueueDatabase;
   readonly #now: () => number;
-  #waiting: Written[] = [];
+  #waiting: string[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(folder: QueueFolder, database: QueueDatabase, now: () => number) {
@@ -53,7 +45,7 @@ export class RuntimeLog {
 
   /** Writes the line soon, or when the queue is closed. For lines that were counted together with something else. */
   writeLater(line: LogLine): void {
-    this.#waiting.push({ line, atMs: this.#now() });
+    this.#waiting.push(toText(line, this.#now()));
     if (this.#waiting.length >= LATER_LINES) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), LATER_MS).unref();
   }
@@ -67,7 +59,7 @@ export class RuntimeLog {
   /** For lines that were counted together with something else. */
   writeCounted(...lines: readonly LogLine[]): void {
     const atMs = this.#now();
-    const written = [...this.#waiting, ...lines.map((line) => ({ line, atMs }))];
+    const written = [...this.#waiting, ...lines.map((line) => toText(line, atMs))];
     this.#waiting = [];
     if (written.length === 0) return;
     try {
@@ -77,7 +69,7 @@ export class RuntimeLog {
     } catch {
       // The reason is the same as in `count`.
     }
-    append(this.#folder, written.map(toText).join(''));
+    append(this.#folder, written.join(''));
   }
 
   #rotate(counted: number): void {
@@ -92,7 +84,7 @@ export class RuntimeLog {
 
 /** For lines about a queue whose database cannot be used. */
 export function logUncounted(folder: QueueFolder, line: LogLine, nowMs: number): void {
-  append(folder, toText({ line, atMs: nowMs }));
+  append(folder, toText(line, nowMs));
 }
 
 function append(folder: QueueFolder, text: string): void {
@@ -105,8 +97,8 @@ function append(folder: QueueFolder, text: string): void {
   }
 }
 
-function toText({ line: { level, text }, atMs }: Written): string {
-  return `[${new Date(atMs).toISOString()}] [${level}] ${toOneLine(text)}\n`;
+function toText(line: LogLine, atMs: number): string {
+  return `[${new Date(atMs).toISOString()}] ${line}\n`;
 }
 
 /** Most lines have no such character. This test finds that out faster without Unicode's classes. */
@@ -114,19 +106,13 @@ function toText({ line: { level, text }, atMs }: Written): string {
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/;
 
 /** Text that others wrote, such as the output of a handler, must not look like lines of this log. */
-function toOneLine(text: string): string {
-  if (!CONTROLS.test(text)) return text;
-  return text.replaceAll(/\p{Cc}/gu, (char) => (char === '\n' ? '\\n' : ' '));
+function toLine(level: string, text: string): LogLine {
+  const line = CONTROLS.test(text)
+    ? text.replaceAll(/\p{Cc}/gu, (char) => (char === '\n' ? '\\n' : ' '))
+    : text;
+  return `[${level}] ${line}` as LogLine;
 }
 
-export function info(text: string): LogLine {
-  return { level: 'INFO', text };
-}
-
-export function warn(text: string): LogLine {
-  return { level: 'WARN', text };
-}
-
-export function failure(text: string): LogLine {
-  return { level: 'ERROR', text };
-}
+export const info = (text: string): LogLine => toLine('INFO', text);
+export const warn = (text: string): LogLine => toLine('WARN', text);
+export const failure = (text: string): LogLine => toLine('ERROR', text);

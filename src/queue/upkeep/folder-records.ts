@@ -1,8 +1,12 @@
 import { join } from 'node:path';
-import type { ConsumerRow } from '../events/consumer-row.ts';
+import type { ConsumerRow } from '../events/scan.ts';
 import type { QueueEvent } from '../events/queue.ts';
-import { toQueueError } from '../folder/queue-error.ts';
-import { isQueueFolder, listQueueFolders, queueFolder } from '../folder/queue-folder.ts';
+import {
+  toQueueError,
+  isQueueFolder,
+  listQueueFolders,
+  queueFolder,
+} from '../sqlite/queue-folder.ts';
 import { createQueueFolder } from '../sqlite/open-database.ts';
 import { QueueDatabase } from '../sqlite/queue-database.ts';
 import {
@@ -12,7 +16,7 @@ import {
   type QueueRecords,
   type QueueState,
 } from './queue-records.ts';
-import { checkQueues, type QueueProblem } from './verify-queues.ts';
+import { checkQueues, type QueueProblem } from './queue-health.ts';
 
 /** The queues in a folder, for a copy. This class has one database open at a time. */
 export class FolderRecords implements QueueRecords {
@@ -64,7 +68,7 @@ export class FolderRecords implements QueueRecords {
         if (database.newestId() !== lastId) throw hasMoved(queue);
         for (const consumer of consumers) {
           const { consumer_id, last_acked_id } = consumer;
-          if (database.acked(consumer_id) > last_acked_id) throw hasMoved(queue);
+          if (database.known(consumer_id).acked > last_acked_id) throw hasMoved(queue);
           takeConsumer(database, consumer);
         }
       });

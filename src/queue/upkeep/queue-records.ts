@@ -1,7 +1,7 @@
 import { invalid, type QuipuError } from '../../base/errors.ts';
-import type { ConsumerRow } from '../events/consumer-row.ts';
+import type { ConsumerRow } from '../events/scan.ts';
 import type { QueueEvent } from '../events/queue.ts';
-import type { QueueProblem } from './verify-queues.ts';
+import type { QueueProblem } from './queue-health.ts';
 
 // The queues of a store as a copy sees them, in any kind of storage. This interface reads a queue, and makes a queue
 // the copy of another with the same ids and times.

@@ -1,6 +1,6 @@
 import { remoteQueues } from '../../../src/client/remote-verbs.ts';
 import { Database } from '../../../src/postgres/database.ts';
-import { createPostgresQueues } from '../../../src/queue/postgres/create-postgres-queues.ts';
+import { createPostgresQueues } from '../../../src/queue/postgres/postgres-queue.ts';
 import { ModelEngine } from '../../../src/testing/model-engine.ts';
 import { queueSuite } from '../../../src/testing/queue-suite/queue-suite.ts';
 import type { OpenedQueues } from '../../../src/testing/queue-suite/queue-target.ts';

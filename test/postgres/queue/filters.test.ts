@@ -2,14 +2,9 @@ import { Database } from '../../../src/base/sqlite.ts';
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  compileFilter,
-  sqliteDialect,
-  type SqlDialect,
-} from '../../../src/queue/filter/compile-filter.ts';
+import { compileFilter, sqliteDialect, type SqlDialect } from '../../../src/queue/filter/filter.ts';
 import { parseFilter } from '../../../src/queue/filter/parse-filter.ts';
-import { postgresDialect } from '../../../src/queue/postgres/tables/postgres-dialect.ts';
-import { toStored } from '../../../src/queue/postgres/tables/schema.ts';
+import { postgresDialect, toStored } from '../../../src/queue/postgres/tables/schema.ts';
 import { SCHEMA } from '../../../src/queue/sqlite/open-database.ts';
 import { randomEvent, randomFilter } from '../../queue/random-filters.ts';
 import { freshDatabase } from '../../support/postgres/fresh-database.ts';

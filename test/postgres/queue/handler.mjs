@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Database } from '../../../dist/postgres/database.js';
-import { createPostgresQueues } from '../../../dist/queue/postgres/create-postgres-queues.js';
+import { createPostgresQueues } from '../../../dist/queue/postgres/postgres-queue.js';
 
 const [notes] = process.argv.slice(2);
 const { URL: url, QUIPU_QUEUE, QUIPU_CONSUMER: consumer, QUIPU_FENCE } = process.env;

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
-import { compileFilter } from '../../../src/queue/filter/compile-filter.ts';
+import { compileFilter } from '../../../src/queue/filter/filter.ts';
 import { parseFilter } from '../../../src/queue/filter/parse-filter.ts';
-import { CONSUMER_STATEMENTS } from '../../../src/queue/postgres/tables/consumer-table.ts';
+import {
+  CONSUMER_STATEMENTS,
+  LEASE_STATEMENTS,
+} from '../../../src/queue/postgres/tables/consumer-table.ts';
 import { EVENT_STATEMENTS, READS } from '../../../src/queue/postgres/tables/event-table.ts';
-import { postgresDialect } from '../../../src/queue/postgres/tables/postgres-dialect.ts';
-import { LEASE_STATEMENTS } from '../../../src/queue/postgres/work/lease-table.ts';
+import { postgresDialect } from '../../../src/queue/postgres/tables/schema.ts';
 import { openRig } from './rig.ts';
 
 const { sql, params } = compileFilter(

@@ -1,11 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { QueueRings } from '../../../src/queue/postgres/tables/queue-rings.ts';
-import { ConsumerTable } from '../../../src/queue/postgres/tables/consumer-table.ts';
-import { EventTable } from '../../../src/queue/postgres/tables/event-table.ts';
+import { QueueRings, EventTable } from '../../../src/queue/postgres/tables/event-table.ts';
+import { ConsumerTable, LeaseTable } from '../../../src/queue/postgres/tables/consumer-table.ts';
 import { checkWork } from '../../../src/queue/events/check-input.ts';
-import { LeaseTable } from '../../../src/queue/postgres/work/lease-table.ts';
 import { Worker } from '../../../src/queue/postgres/work/worker.ts';
 import type { WorkNote, WorkOptions } from '../../../src/queue/events/queue.ts';
 import { failure } from '../../../src/testing/engine-suite/fixture.ts';

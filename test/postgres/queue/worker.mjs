@@ -1,9 +1,9 @@
 // A worker, until it is killed.
 //   worker.mjs <address> <lease in ms> guarded|unguarded
 import { Database } from '../../../dist/postgres/database.js';
-import { QueueRings } from '../../../dist/queue/postgres/tables/queue-rings.js';
+import { QueueRings } from '../../../dist/queue/postgres/tables/event-table.js';
 import { checkWork } from '../../../dist/queue/events/check-input.js';
-import { LeaseTable } from '../../../dist/queue/postgres/work/lease-table.js';
+import { LeaseTable } from '../../../dist/queue/postgres/tables/consumer-table.js';
 import { Worker } from '../../../dist/queue/postgres/work/worker.js';
 
 const [url, leaseMs, guarded] = process.argv.slice(2);

@@ -1,11 +1,11 @@
-import { type QuipuError, locked } from '../../../base/errors.ts';
+import { locked, type QuipuError } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { prepared, type Statement } from '../../../postgres/sql.ts';
+import type { FailedRun } from '../../dispatch/run-handler.ts';
 import { isSubscribed, noSubscription, noSuchQueue } from '../../events/check-input.ts';
-import type { ConsumerRow } from '../../events/consumer-row.ts';
 import type { Subscription } from '../../events/queue.ts';
-import type { Bookmark, Known } from '../../events/scan.ts';
-import { SQL_LEASED, SQL_NOW, fromStored } from './schema.ts';
+import type { ConsumerRow, Bookmark, Known } from '../../events/scan.ts';
+import { SQL_LEASED, SQL_NOW, fromStored, toStored } from './schema.ts';
 
 // The consumers of one queue: one row holds everything known of one consumer. Facts that must be true together are read
 // and written by one statement. If the statement had to wait for the row, it looks at the row again.
@@ -20,8 +20,8 @@ const ACKNOWLEDGE = prepared('queue-acknowledge')`
         ELSE fence = $4 AND holder IS NOT NULL END
   RETURNING filter, bookmark_from, bookmark_to, last_id`;
 const LOOK = prepared('queue-look')`
-  SELECT last_id, consumer_id IS NOT NULL AND handler_cmd IS NOT NULL AS subscribed,
-    fence, holder, ${SQL_LEASED} AS leased
+  SELECT consumer_id IS NOT NULL AND handler_cmd IS NOT NULL AS subscribed, fence, holder,
+    ${SQL_LEASED} AS leased
   FROM quipu.queues LEFT JOIN quipu.queue_consumers AS consumer
     ON consumer.queue = queues.queue AND consumer_id = $2
   WHERE queues.queue = $1`;
@@ -51,17 +51,14 @@ const ALL = prepared('queue-consumers')`
   WHERE queue = $1 AND (handler_cmd IS NOT NULL OR updated_at IS NOT NULL)
   ORDER BY consumer_id`;
 
+const FORGIVE = `UPDATE quipu.queue_consumers SET retry_at = NULL, waits_after = 0
+  WHERE queue = $1 AND consumer_id = ANY($2)`;
+
 /** For tests that look at the query plans. */
 export const CONSUMER_STATEMENTS: readonly Statement[] = [ACKNOWLEDGE, LOOK, SET_BOOKMARK, ALL];
 
 export interface LeasableRow extends ConsumerRow, Bookmarked {
   readonly leased: boolean;
-}
-
-export interface Acknowledged {
-  readonly filter: string | null;
-  readonly bookmark: Bookmark;
-  readonly newest: number;
 }
 
 /** The number of times an acknowledgement that was refused may find no reason, because things have changed since. */
@@ -77,18 +74,11 @@ export class ConsumerTable {
   }
 
   /** Throws the reason for a refusal, and then changes nothing. */
-  async acknowledge(
-    consumer: string,
-    id: number,
-    fence: number | undefined,
-  ): Promise<Acknowledged> {
+  async acknowledge(consumer: string, id: number, fence: number | undefined): Promise<AckRow> {
     const values = [this.#queue, consumer, id, fence ?? null];
     for (let attempt = 1; ; attempt += 1) {
       const [row] = await this.#database.query<AckRow>(ACKNOWLEDGE, values);
-      if (row !== undefined) {
-        const { filter, last_id } = row;
-        return { filter, bookmark: bookmarkOf(row), newest: last_id };
-      }
+      if (row !== undefined) return row;
       await this.#refuse(consumer, fence);
       if (attempt >= ATTEMPTS) throw isLeased(consumer, 'others');
     }
@@ -129,6 +119,11 @@ export class ConsumerTable {
     await this.#database.query(SET_BOOKMARK, [this.#queue, consumer_id, filter, from_id, to_id]);
   }
 
+  /** Lets workers try these consumers at once. */
+  async forgive(consumers: readonly string[]): Promise<void> {
+    if (consumers.length > 0) await this.#database.query(FORGIVE, [this.#queue, consumers]);
+  }
+
   async all(): Promise<LeasableRow[]> {
     const rows = await this.#database.query<LeasableRow>(ALL, [this.#queue]);
     return rows.map(readConsumer);
@@ -144,20 +139,19 @@ interface Bookmarked {
   readonly bookmark_to: number;
 }
 
-interface AckRow extends Bookmarked {
+export interface AckRow extends Bookmarked {
   readonly filter: string | null;
   readonly last_id: number;
 }
 
 interface LookRow {
-  readonly last_id: number;
   readonly subscribed: boolean;
   readonly fence: number | null;
   readonly holder: string | null;
   readonly leased: boolean | null;
 }
 
-function bookmarkOf({ bookmark_from, bookmark_to }: Bookmarked): Bookmark {
+export function bookmarkOf({ bookmark_from, bookmark_to }: Bookmarked): Bookmark {
   return { from_id: bookmark_from, to_id: bookmark_to };
 }
 
@@ -173,4 +167,143 @@ function isLeased(consumer: string, owner: string): QuipuError<'LOCKED'> {
 function isFencedOff(consumer: string, fence: number): QuipuError<'LOCKED'> {
   const message = `the lease of consumer ${consumer} with fence ${fence} is over: another worker handles its events; stop this one`;
   return locked(`consumer ${consumer}`, 'another worker', message);
+}
+
+// Leases decide which worker may run the handler of a consumer, by the database's clock.
+// Invariants
+// - At most one lease of a consumer is alive at any time. Each lease has a higher fence than all before it.
+// - Only the holder of the newest lease changes anything: a statement from an earlier holder finds another fence.
+
+/** Consumers that may have something to handle, and that nobody handles. Sorted by name, after a given one. */
+const DUE = `
+  SELECT consumer.queue, consumer_id, filter, last_acked_id, bookmark_from, bookmark_to
+  FROM quipu.queues JOIN quipu.queue_consumers AS consumer ON consumer.queue = queues.queue
+  WHERE handler_cmd IS NOT NULL AND NOT ${SQL_LEASED}
+    AND last_id > last_acked_id AND last_id > waits_after
+    AND NOT (bookmark_to >= last_id AND last_acked_id >= bookmark_from)
+    AND (retry_at IS NULL OR retry_at <= clock_timestamp())`;
+const DUE_OF_QUEUE = prepared('queue-due-of-queue')`
+  ${DUE} AND queues.queue = $1 AND consumer.queue = $1 AND consumer_id > $2
+  ORDER BY consumer_id LIMIT $3`;
+const DUE_OF_ALL = prepared('queue-due-of-all')`
+  ${DUE} AND (consumer.queue, consumer_id) > ($1, $2)
+  ORDER BY consumer.queue, consumer_id LIMIT $3`;
+// A holder has a name that no other lease has. The same name again is the same lease, whose answer was lost.
+const ACQUIRE = prepared('queue-lease-acquire')`
+  UPDATE quipu.queue_consumers SET holder = $3, fence = fence + 1,
+    expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE queue = $1 AND consumer_id = $2 AND (NOT ${SQL_LEASED} OR holder = $3)
+  RETURNING fence`;
+const RENEW = prepared('queue-lease-renew')`
+  UPDATE quipu.queue_consumers SET expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE queue = $1 AND consumer_id = $2 AND fence = $3 AND holder IS NOT NULL
+  RETURNING fence`;
+const READ = prepared('queue-lease-read')`
+  SELECT handler_cmd, filter, last_acked_id, bookmark_from, bookmark_to, failures, failed, last_id
+  FROM quipu.queue_consumers AS consumer JOIN quipu.queues ON queues.queue = consumer.queue
+  WHERE consumer.queue = $1 AND consumer_id = $2 AND fence = $3`;
+const RELEASE = prepared('queue-lease-release')`
+  UPDATE quipu.queue_consumers SET holder = NULL, expires_at = NULL,
+    failures = $4, failed = $5, last_error = $6, waits_after = $8,
+    retry_at = clock_timestamp() + $7::bigint * interval '1 millisecond'
+  WHERE queue = $1 AND consumer_id = $2 AND fence = $3`;
+const LET_GO = prepared('queue-lease-let-go')`
+  UPDATE quipu.queue_consumers SET holder = NULL, expires_at = NULL
+  WHERE queue = $1 AND consumer_id = $2 AND fence = $3`;
+
+/** For tests that look at the query plans. */
+export const LEASE_STATEMENTS: readonly Statement[] = [
+  DUE_OF_QUEUE,
+  ACQUIRE,
+  RENEW,
+  READ,
+  RELEASE,
+  LET_GO,
+];
+
+export interface DueRow
+  extends Bookmarked, Pick<ConsumerRow, 'consumer_id' | 'filter' | 'last_acked_id'> {
+  readonly queue: string;
+}
+
+export interface Lease extends Pick<DueRow, 'queue' | 'consumer_id'> {
+  readonly fence: number;
+}
+
+export interface LeasedRow
+  extends Bookmarked, Pick<ConsumerRow, 'filter' | 'last_acked_id' | 'failures' | 'failed'> {
+  /** Null: the consumer is no longer subscribed. */
+  readonly handler_cmd: string | null;
+  /** The newest event. */
+  readonly last_id: number;
+}
+
+/** The new state of a consumer after its handler has ended. */
+export interface Outcome extends Pick<FailedRun, 'failures' | 'failed' | 'retryInMs'> {
+  readonly lastError: string | null;
+  /** The next run waits for an event after this one. */
+  readonly waitsAfter: number;
+}
+
+const PAGE = 500;
+
+export class LeaseTable {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The due consumers of one queue, or of all. */
+  async *due(queue?: string): AsyncGenerator<DueRow, void, undefined> {
+    let [lastQueue, lastConsumer] = [queue ?? '', ''];
+    for (;;) {
+      const statement = queue === undefined ? DUE_OF_ALL : DUE_OF_QUEUE;
+      const values = [lastQueue, lastConsumer, PAGE];
+      const rows = await this.#database.query<DueRow>(statement, values);
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return;
+      [lastQueue, lastConsumer] = [last.queue, last.consumer_id];
+    }
+  }
+
+  /** Resolves with undefined when another worker has the lease. */
+  async acquire(
+    { queue, consumer_id }: Omit<Lease, 'fence'>,
+    holder: string,
+    leaseMs: number,
+  ): Promise<Lease | undefined> {
+    const values = [queue, consumer_id, holder, leaseMs];
+    const [row] = await this.#database.query<{ fence: number }>(ACQUIRE, values);
+    return row && { queue, consumer_id, fence: row.fence };
+  }
+
+  /** Resolves with false when the lease is over. */
+  async renew(lease: Lease, leaseMs: number): Promise<boolean> {
+    const rows = await this.#database.query(RENEW, [...keyOf(lease), leaseMs]);
+    return rows.length > 0;
+  }
+
+  /** Resolves with undefined when the lease is over. */
+  async read(lease: Lease): Promise<LeasedRow | undefined> {
+    const [row] = await this.#database.query<LeasedRow>(READ, keyOf(lease));
+    return row;
+  }
+
+  async release(lease: Lease, outcome: Outcome): Promise<void> {
+    const { failures, failed, lastError, retryInMs, waitsAfter } = outcome;
+    const error = lastError === null ? null : toStored(lastError);
+    const values = [...keyOf(lease), failures, failed, error, retryInMs, waitsAfter];
+    await this.#database.query(RELEASE, values);
+  }
+
+  /** Releases the lease as if the handler had not run. */
+  async letGo(lease: Lease): Promise<void> {
+    await this.#database.query(LET_GO, keyOf(lease));
+  }
+}
+
+function keyOf({ queue, consumer_id, fence }: Lease): unknown[] {
+  return [queue, consumer_id, fence];
 }

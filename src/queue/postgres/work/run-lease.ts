@@ -1,28 +1,25 @@
 import { tmpdir } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { Database } from '../../../postgres/database.ts';
-import type { ProcessMark } from '../../dispatch/process-life.ts';
 import {
-  pauseMs,
+  afterFailure,
   killHandler,
   runHandler,
+  type ProcessMark,
   type RetryPolicy,
   type HandlerEnd,
 } from '../../dispatch/run-handler.ts';
 import type { WorkNote } from '../../events/queue.ts';
 import { findPending } from '../../events/scan.ts';
 import { readFilter } from '../../filter/parse-filter.ts';
-import { knownOf } from '../tables/consumer-table.ts';
+import { knownOf, type Lease, type LeasedRow, type LeaseTable } from '../tables/consumer-table.ts';
 import { EventTable } from '../tables/event-table.ts';
-import type { Lease, LeasedRow, LeaseTable } from './lease-table.ts';
 
 // Runs the handler of one consumer for as long as there is something to do, under one lease.
 // Invariants
 // - The handler and all that it started have ended before the lease is released. When the lease is lost they are killed
 //   before its lifetime is over, and when this process is killed they go with it.
 // - A release never relies on the belief that there is nothing to do: the worker that released looks once more.
-
-const ERROR_CHARS = 500;
 
 interface RunSetup {
   readonly database: Database;
@@ -134,21 +131,10 @@ async function fail(
   { before, after, end }: Round & { readonly end: HandlerEnd },
 ): Promise<number | undefined> {
   const progressed = after.last_acked_id !== before.last_acked_id;
-  const failures = progressed ? 1 : before.failures + 1;
-  // A consumer that is marked failed has one try; the result of that try decides.
-  const failed = (before.failed && !progressed) || failures >= setup.retry.attempts;
-  const text = end.output === '' ? end.how : `${end.how}: ${end.output}`;
-  const retryInMs = failed ? null : pauseMs(setup.retry, failures);
-  await setup.leases.release(lease, {
-    failures,
-    failed,
-    lastError: text.slice(0, ERROR_CHARS),
-    retryInMs,
-    waitsAfter: failed ? before.last_id : 0,
-  });
-  const next = retryInMs === null ? 'marked failed, events wait' : `again in ${retryInMs} ms`;
-  note(setup, lease, 'failed', `${text}; ${next}`);
-  return retryInMs ?? undefined;
+  const { text, ...run } = afterFailure(end, before, progressed, setup.retry);
+  await setup.leases.release(lease, { ...run, waitsAfter: run.failed ? before.last_id : 0 });
+  note(setup, lease, 'failed', text);
+  return run.retryInMs ?? undefined;
 }
 
 function lose(setup: RunSetup, lease: Lease): undefined {

@@ -9,10 +9,8 @@ import { RETRY_POLICY, type RetryPolicy } from '../../dispatch/run-handler.ts';
 import type { CheckedWork } from '../../events/check-input.ts';
 import { findPending } from '../../events/scan.ts';
 import { readFilter } from '../../filter/parse-filter.ts';
-import { ConsumerTable, knownOf } from '../tables/consumer-table.ts';
-import { EventTable } from '../tables/event-table.ts';
-import type { QueueRings } from '../tables/queue-rings.ts';
-import type { DueRow, LeaseTable } from './lease-table.ts';
+import { ConsumerTable, knownOf, type DueRow, type LeaseTable } from '../tables/consumer-table.ts';
+import { EventTable, type QueueRings } from '../tables/event-table.ts';
 import { runLease } from './run-lease.ts';
 
 const LOOK_MS = 2000;
@@ -73,7 +71,9 @@ export class Worker {
     } finally {
       unlisten();
       for (const retry of this.#retries) clearTimeout(retry);
-      await this.#finish();
+      const grace = setTimeout(() => this.#killing.abort(), GRACE_MS);
+      await Promise.allSettled(this.#running.values());
+      clearTimeout(grace);
     }
   }
 
@@ -134,7 +134,9 @@ export class Worker {
     const askedAt = performance.now();
     const lease = await leases.acquire(row, newHolder(), this.#work.leaseMs);
     if (lease === undefined) return true;
-    const setup = { ...this.#setup, ...this.#work, ...this.#signals };
+    const { retry = RETRY_POLICY, guarded = true } = this.#setup;
+    const signals = { stopping: this.#work.signal, killing: this.#killing.signal };
+    const setup = { ...this.#setup, ...this.#work, ...signals, retry, guarded };
     const running = runLease(setup, lease, askedAt)
       .then((retryInMs) => this.#again(row.queue, retryInMs))
       // The lease ends by itself, and then a worker looks.
@@ -156,22 +158,6 @@ export class Worker {
     }, retryInMs);
     this.#retries.add(retry);
   }
-
-  get #signals(): {
-    retry: RetryPolicy;
-    guarded: boolean;
-    stopping: AbortSignal;
-    killing: AbortSignal;
-  } {
-    const { retry = RETRY_POLICY, guarded = true } = this.#setup;
-    return { retry, guarded, stopping: this.#work.signal, killing: this.#killing.signal };
-  }
-
-  async #finish(): Promise<void> {
-    const grace = setTimeout(() => this.#killing.abort(), GRACE_MS);
-    await Promise.allSettled(this.#running.values());
-    clearTimeout(grace);
-  }
 }
 
 /** A filter that cannot be read stops no other consumer. `pop` reports the error in it. */
@@ -180,7 +166,7 @@ function skip(error: unknown): true {
   throw error;
 }
 
-function keyOf({ queue, consumer_id }: Pick<DueRow, 'queue' | 'consumer_id'>): string {
+function keyOf({ queue, consumer_id }: DueRow): string {
   return `${queue}/${consumer_id}`;
 }
 

@@ -1,18 +1,12 @@
-import { renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Database, type Statement, firstColumn, isSqliteError } from '../../base/sqlite.ts';
+import { Database, firstColumn, isSqliteError, type Statement } from '../../base/sqlite.ts';
+import type { FileCopies } from '../../engine/upkeep.ts';
 import { sumOf } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
-import {
-  putAside,
-  syncPath,
-  listLostQueues,
-  listQueueFolders,
-  queueFolder,
-  type QueueFolder,
-} from '../folder/queue-folder.ts';
-import { mirrorEnd } from '../folder/mirror-lines.ts';
-import { checkEventsNow, mendEvents } from '../sqlite/mend-events.ts';
+import type { IdRange } from '../events/scan.ts';
+import { mirrorEnd } from '../sqlite/event-mirror.ts';
+import { checkEvents, isBehindMirror, checkEventsNow, mendEvents } from '../sqlite/mend-events.ts';
 import {
   createDatabase,
   createQueueFolder,
@@ -21,7 +15,79 @@ import {
   type StoredRow,
 } from '../sqlite/open-database.ts';
 import { QueueDatabase } from '../sqlite/queue-database.ts';
-import { checkDatabase, nameRange, type QueueProblem } from './verify-queues.ts';
+import {
+  listLostQueues,
+  listQueueFolders,
+  queueFolder,
+  putAside,
+  syncPath,
+  makeFolder,
+  toQueueError,
+  type QueueFolder,
+} from '../sqlite/queue-folder.ts';
+
+export interface QueueProblem {
+  readonly queue: string;
+  readonly what: string;
+}
+
+/** The largest number of problems reported for one queue. */
+const PROBLEMS_MAX = 10;
+
+/** Reads every event of every queue in a folder, and returns the problems. */
+export async function checkQueues(parent: string): Promise<QueueProblem[]> {
+  const problems: QueueProblem[] = [];
+  for (const queue of [...listQueueFolders(parent), ...listLostQueues(parent)].toSorted()) {
+    const found = await verifyQueue(queueFolder(join(parent, queue)));
+    problems.push(...found.map((what) => ({ queue, what })));
+  }
+  return problems;
+}
+
+/** Returns the problems of one queue: none when all of it can be read and is what was pushed. */
+export async function verifyQueue(folder: QueueFolder): Promise<string[]> {
+  const damage = checkDatabase(folder.database);
+  if (damage.length > 0) {
+    const end = mirrorEnd(folder);
+    return end === 0 ? damage : [...damage, `events.jsonl has events up to ${end}`];
+  }
+  const database = new QueueDatabase(folder.database);
+  try {
+    const { damaged, missing } = await checkEvents(database);
+    const newest = database.newestId();
+    return [
+      ...damaged.slice(0, PROBLEMS_MAX).map((id) => `event ${id} is damaged`),
+      ...missing.slice(0, PROBLEMS_MAX).map((range) => `${nameRange(range)} missing`),
+      ...(isBehindMirror(folder, database)
+        ? [`events.jsonl goes on to ${mirrorEnd(folder)}, and events.db ends with ${newest}`]
+        : []),
+    ];
+  } catch (error) {
+    return [(error as Error).message];
+  } finally {
+    database.close();
+  }
+}
+
+export function nameRange({ after, through }: IdRange): string {
+  return through === after + 1 ? `event ${through} is` : `events ${after + 1} to ${through} are`;
+}
+
+/** Returns what SQLite reports about its own file. */
+export function checkDatabase(path: string): string[] {
+  try {
+    const database = new Database(path, { access: 'read' });
+    try {
+      const sql = `PRAGMA integrity_check(${PROBLEMS_MAX})`;
+      const found = database.prepare<[], { integrity_check: string }>(sql).all();
+      return found.map((row) => row.integrity_check).filter((what) => what !== 'ok');
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return [`events.db cannot be read: ${(error as Error).message}`];
+  }
+}
 
 // Makes a queue readable again. The mirror gives the events that the database cannot give. Events that neither can give
 // are lost, and the repair says so. Nothing is deleted: a database that SQLite cannot read is put aside, and a damaged
@@ -141,5 +207,45 @@ function readOr<T>(read: () => T): T | undefined {
   } catch (error) {
     if (isSqliteError(error)) return undefined;
     throw error;
+  }
+}
+
+// Backups of queues. A backup copies only the database. The mirror is written again from it. Logs, locks and files that
+// were put aside belong to one machine and one time.
+
+/**
+ * Copies the database of every queue, each as it was at one moment, while it is in use. A copy appears under its
+ * name only when it is whole and on the disk.
+ */
+export async function copyQueues(from: string, to: string): Promise<FileCopies> {
+  let files = 0;
+  let bytes = 0;
+  for (const name of listQueueFolders(from)) {
+    const source = queueFolder(join(from, name));
+    const target = queueFolder(join(to, name));
+    const partial = `${target.database}.new`;
+    try {
+      makeFolder(target.path);
+      rmSync(partial, { force: true });
+      writeFileSync(partial, '', { mode: 0o600 });
+      await copyDatabase(source.database, partial);
+      syncPath(partial);
+      renameSync(partial, target.database);
+      syncPath(target.path);
+    } catch (error) {
+      throw toQueueError(error, target.path);
+    }
+    files += 1;
+    bytes += statSync(target.database).size;
+  }
+  return { files, bytes };
+}
+
+async function copyDatabase(from: string, to: string): Promise<void> {
+  const database = new Database(from, { access: 'read' });
+  try {
+    await database.backup(to);
+  } finally {
+    database.close();
   }
 }
