@@ -7,7 +7,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../base/program-file.ts';
 import { processStreams } from '../cli/kit/process.ts';
-import { localZoneName } from './cron/zone.ts';
+import { localZoneName } from './daemon/cron.ts';
 import { runNotifier } from './program.ts';
 import type { NotifierShell } from './nouns/command.ts';
 

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { SpoolIo } from '../../src/notifier/spool/spool-io.ts';
+import type { SpoolIo } from '../../src/notifier/spool/spool.ts';
 
 interface Node {
   text: string;

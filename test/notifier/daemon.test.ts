@@ -160,7 +160,7 @@ describe('idling', () => {
     await rig.spool.addTimer(timer('t', '0 0 1 1 *'));
     await rig.pass(30_000);
     expect(end).toBeUndefined();
-    await rig.spool.removeTimer('t');
+    await rig.spool.remove('timers', 't');
     await rig.pass(9000);
     expect(end).toBeUndefined();
     await rig.pass(3000);
@@ -202,7 +202,7 @@ describe('timers', () => {
     void rig.daemon.work([]);
     await rig.spool.addTimer(timer('t', '1 8 * * mon'));
     await rig.pass(30_000);
-    await rig.spool.removeTimer('t');
+    await rig.spool.remove('timers', 't');
     await rig.pass(60_000);
     expect(rig.began).toEqual([]);
   });

@@ -7,7 +7,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { runDaemon } from '../../src/notifier/daemon/run-daemon.ts';
-import { nodeSpoolIo } from '../../src/notifier/spool/spool-io.ts';
+import { nodeSpoolIo } from '../../src/notifier/spool/spool.ts';
 import type { Run } from '../../src/notifier/spool/records.ts';
 import { Spool } from '../../src/notifier/spool/spool.ts';
 import { NotifierRig } from './rig.ts';

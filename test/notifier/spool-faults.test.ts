@@ -8,7 +8,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { Spool } from '../../src/notifier/spool/spool.ts';
-import type { SpoolIo } from '../../src/notifier/spool/spool-io.ts';
+import type { SpoolIo } from '../../src/notifier/spool/spool.ts';
 import type { Failure, NewTask } from '../../src/notifier/spool/records.ts';
 import { CutDisk, DiskFault } from './cut-disk.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Bell } from '../../base/bell.ts';
 import type { Spool } from '../spool/spool.ts';
 import { taskIdOf, type Task, type Timer } from '../spool/records.ts';
-import { timeAfter } from '../cron/cron.ts';
+import { timeAfter } from './cron.ts';
 import { endRun, type RunningCommand, type startCommand } from './run-command.ts';
 
 // Takes tasks out of the spool and runs them.
@@ -89,8 +89,10 @@ export class Daemon {
     if (!this.#line.some((id) => !this.#running.has(id))) {
       this.#line = await this.#parts.spool.listIds('pending');
     }
-    const line = [...this.#again, ...this.#line];
-    for (const id of planClaims({ line, running: this.#running, limit: this.#options.limit })) {
+    const line = new Set([...this.#again, ...this.#line]);
+    const ready = [...line].filter((id) => !this.#running.has(id));
+    const free = Math.max(0, this.#options.limit - this.#running.size);
+    for (const id of ready.slice(0, free)) {
       await this.#guard(`claiming task ${id}`, () => this.#claim(id));
     }
   }
@@ -99,12 +101,7 @@ export class Daemon {
     const { spool, log, now } = this.#parts;
     const mark = await spool.timersMark();
     if (mark !== this.#timersMark) {
-      const ids = await spool.listIds('timers');
-      const timers = await Promise.all(ids.map((id) => spool.getTimer(id)));
-      this.#timers.load(
-        timers.filter((timer) => timer !== undefined),
-        now(),
-      );
+      this.#timers.load(await spool.listTimers(), now());
       this.#timersMark = mark;
     }
     for (const timer of this.#timers.takeDue(now())) {
@@ -202,7 +199,7 @@ export class Daemon {
   }
 
   #pauseMs(now: number): number {
-    const timer = (this.#timers.nextAt ?? Infinity) - now;
+    const timer = this.#timers.nextAt - now;
     const idle = this.#isBusy() ? Infinity : this.#idleSince + this.#options.idleMs - now;
     return Math.max(1, Math.min(POLL_MS, timer, idle));
   }
@@ -215,21 +212,6 @@ export class Daemon {
       this.#restUntil = this.#parts.now() + REST_MS;
     }
   }
-}
-
-interface ClaimView {
-  /** Pending ids. The one that has waited longest is first. */
-  readonly line: readonly string[];
-  readonly running: ReadonlySet<string>;
-  /** The number of tasks that may run side by side. */
-  readonly limit: number;
-}
-
-/** Returns the tasks to start now: those first in line, but never an id beside itself. */
-function planClaims({ line, running, limit }: ClaimView): string[] {
-  const free = Math.max(0, limit - running.size);
-  const ready = line.filter((id) => !running.has(id));
-  return [...new Set(ready)].slice(0, free);
 }
 
 interface Entry {
@@ -245,10 +227,9 @@ class TimerTable {
     return this.#entries.size;
   }
 
-  /** The due time of the first timer, if any. */
-  get nextAt(): number | undefined {
-    const times = [...this.#entries.values()].map(({ nextAt }) => nextAt);
-    return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
+  /** The due time of the first timer. */
+  get nextAt(): number {
+    return Math.min(Infinity, ...[...this.#entries.values()].map(({ nextAt }) => nextAt));
   }
 
   /** Replaces the list. A timer that was there before and did not change keeps its next time. */

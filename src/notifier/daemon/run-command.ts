@@ -38,7 +38,8 @@ const SHORTAGES = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
 
 /** Starts the shell and holds it at the gate. A string is the reason why this task cannot be started at all. */
 export async function startCommand(task: Task, runId: string): Promise<RunningCommand | string> {
-  if (!isFolder(task.cwd)) return `the working directory ${task.cwd} is gone`;
+  const found = statSync(task.cwd, { throwIfNoEntry: false });
+  if (found?.isDirectory() !== true) return `the working directory ${task.cwd} is gone`;
   let child: ChildProcess;
   try {
     child = await spawnShell(task, runId);
@@ -103,10 +104,6 @@ export function killGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
     // No process is left, or all that are left run as another user.
     if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** Keeps the end of a command's output: the last words of a command that fails say why. */

@@ -2,12 +2,17 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { takeExclusiveLock } from '../../engine/files/disk/owner-lock.ts';
-import { spoolFile } from '../spool/home.ts';
+import {
+  spoolFile,
+  dropStopRequest,
+  isStopFor,
+  isStopRequested,
+  writeDaemonNote,
+} from '../spool/home.ts';
 import type { Spool } from '../spool/spool.ts';
 import { Daemon, type DaemonOptions, type Log } from './daemon.ts';
-import { dropStopRequest, isStopFor, isStopRequested, writeDaemonNote } from './daemon-note.ts';
 import { killGroup, startCommand } from './run-command.ts';
-import { timeAfter } from '../cron/cron.ts';
+import { timeAfter } from './cron.ts';
 import type { Run } from '../spool/records.ts';
 
 export interface DaemonSetup extends DaemonOptions {
@@ -31,14 +36,14 @@ export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 
   const { spool, log } = setup;
   let { waitMs } = setup;
   for (;;) {
-    const unlock = takeExclusiveLock(spoolFile.lock(spool.home), waitMs);
+    const unlock = takeExclusiveLock(spoolFile(spool.home, 'lock'), waitMs);
     if (unlock === undefined) return 'taken';
     let end: 'idle' | 'stopped';
     try {
       end = await serve(setup);
       log(`daemon: leaves, ${end}`);
     } finally {
-      fs.rmSync(spoolFile.daemon(spool.home), { force: true });
+      fs.rmSync(spoolFile(spool.home, 'daemon'), { force: true });
       unlock();
     }
     if (end === 'stopped') return end;
@@ -50,9 +55,7 @@ export async function runDaemon(setup: DaemonSetup): Promise<'taken' | 'idle' | 
 
 async function hasWork(spool: Spool, nowMs: number): Promise<boolean> {
   if ((await spool.listIds('pending')).length > 0) return true;
-  const ids = await spool.listIds('timers');
-  const timers = await Promise.all(ids.map((id) => spool.getTimer(id)));
-  return timers.some((timer) => timer !== undefined && timeAfter(timer, nowMs) !== undefined);
+  return (await spool.listTimers()).some((timer) => timeAfter(timer, nowMs) !== undefined);
 }
 
 async function serve(setup: DaemonSetup): Promise<'idle' | 'stopped'> {
@@ -113,8 +116,8 @@ async function findInterrupted(spool: Spool, graceMs: number): Promise<string[]>
 
 /** Returns false when the spool was deleted, or deleted and made anew: the lock then keeps nobody out. */
 function watchOwnership(home: string): () => boolean {
-  const inode = fs.statSync(spoolFile.lock(home)).ino;
-  return () => fs.statSync(spoolFile.lock(home), { throwIfNoEntry: false })?.ino === inode;
+  const inode = fs.statSync(spoolFile(home, 'lock')).ino;
+  return () => fs.statSync(spoolFile(home, 'lock'), { throwIfNoEntry: false })?.ino === inode;
 }
 
 /** Some file systems cannot be watched. The daemon's regular look then has to do. */

@@ -1,8 +1,7 @@
 import type { Option } from 'commander';
 import { option, type Takes, type TypedVerb, type Verb } from '../../cli/kit/verb.ts';
 import { hasSpool, locateHome, makeSpool } from '../spool/home.ts';
-import { nodeSpoolIo } from '../spool/spool-io.ts';
-import { Spool } from '../spool/spool.ts';
+import { nodeSpoolIo, Spool } from '../spool/spool.ts';
 
 /** The shell that called `notifier`: all that a command may touch besides the spool. */
 export interface NotifierShell {

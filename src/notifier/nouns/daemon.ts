@@ -1,14 +1,25 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { InvalidArgumentError } from 'commander';
+import { invalid, messageOf } from '../../base/errors.ts';
 import { parseCount, parseDuration } from '../../cli/kit/parse.ts';
 import { toFacts, toTime } from '../../cli/kit/text.ts';
 import { option } from '../../cli/kit/verb.ts';
-import type { CommandIo, NotifierShell, NotifierVerb } from './command.ts';
-import { Refused, notifierVerb } from './command.ts';
-import { daemonArgv, parseLimit, readSettings, type DaemonSettings } from './ensure-daemon.ts';
-import { isServed, isStopRequested, readDaemonNote, requestStop } from '../daemon/daemon-note.ts';
-import { spoolFile } from '../spool/home.ts';
+import {
+  isServed,
+  isStopRequested,
+  readDaemonNote,
+  requestStop,
+  spoolFile,
+} from '../spool/home.ts';
+import {
+  Refused,
+  notifierVerb,
+  type CommandIo,
+  type NotifierShell,
+  type NotifierVerb,
+} from './command.ts';
 
 /** A moment, because processes that ask whether the lock is taken touch it too. */
 const DEFAULT_WAIT_MS = 300;
@@ -67,7 +78,7 @@ async function beDaemon(
   const spool = await io.makeSpool();
   const { createLog, runDaemon } = await import('../daemon/run-daemon.ts');
   const now = (): number => shell.now();
-  const log = createLog(spoolFile.log(home), now);
+  const log = createLog(spoolFile(home, 'log'), now);
   const signal = shell.catchInterrupt();
   const end = await runDaemon({ spool, log, ...settings, graceMs: GRACE_MS, signal, now });
   if (end === 'taken') {
@@ -79,7 +90,8 @@ async function startDaemon(io: CommandIo, settings: DaemonSettings): Promise<voi
   const { shell, home } = io;
   await io.makeSpool();
   const wasRunning = isServed(home);
-  if (!wasRunning) await shell.spawn(daemonArgv(home, settings, shell.now()), spoolFile.log(home));
+  if (!wasRunning)
+    await shell.spawn(daemonArgv(home, settings, shell.now()), spoolFile(home, 'log'));
   for (const until = shell.now() + START_MS; shell.now() < until; await sleep(20)) {
     const note = isServed(home) ? readDaemonNote(home) : undefined;
     if (note === undefined) continue;
@@ -87,7 +99,7 @@ async function startDaemon(io: CommandIo, settings: DaemonSettings): Promise<voi
     await io.print(`${text} (process ${note.pid})\n`, { pid: note.pid, started: !wasRunning });
     return;
   }
-  throw new Refused('the daemon did not start', `read ${spoolFile.log(home)}`);
+  throw new Refused('the daemon did not start', `read ${spoolFile(home, 'log')}`);
 }
 
 const STOP_WAIT_MS = 15_000;
@@ -189,10 +201,7 @@ export const daemonVerbs: readonly NotifierVerb[] = [start, stop, status, instal
 // Service files that make a machine start the daemon and wake the consumers of threads when its user logs in, or when
 // it starts.
 
-export interface StartUnit {
-  readonly home: string;
-  readonly programs: { readonly node: string; readonly notifier: string; readonly thread: string };
-}
+type StartUnit = Pick<CommandIo, 'home'> & Pick<NotifierShell, 'programs'>;
 
 /** For systemd. The unit stays active with the processes it started: handlers are not killed with it. */
 export function toSystemdUnit({ home, programs: { node, notifier, thread } }: StartUnit): string {
@@ -248,4 +257,68 @@ function quoteForSystemd(word: string): string {
 
 function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+const MAX_LIMIT = 256;
+
+interface DaemonSettings {
+  /** The number of tasks that run side by side. */
+  readonly limit: number;
+  readonly idleMs: number;
+}
+
+/**
+ * Reads `NOTIFIER_TASKS` and `NOTIFIER_IDLE`; the defaults are 4 and a minute. Throws INVALID when they make no sense.
+ */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): DaemonSettings {
+  const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
+    const text = env[name];
+    if (text === undefined || text === '') return fallback;
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      throw invalid(name, `is ${JSON.stringify(text)}. ${error.message}`);
+    }
+  };
+  return {
+    limit: read('NOTIFIER_TASKS', parseLimit, 4),
+    idleMs: read('NOTIFIER_IDLE', parseDuration, 60_000),
+  };
+}
+
+function parseLimit(text: string): number {
+  const count = parseCount(text);
+  if (count >= 1 && count <= MAX_LIMIT) return count;
+  throw new InvalidArgumentError(`Expected a number from 1 to ${MAX_LIMIT}.`);
+}
+
+/** The arguments that make a process the daemon of an existing spool. `askedAt`: now. */
+function daemonArgv(home: string, { limit, idleMs }: DaemonSettings, askedAt: number): string[] {
+  const settings = ['--tasks', `${limit}`, '--idle', `${idleMs}ms`, '--asked', `${askedAt}`];
+  return ['start', '--foreground', '--existing', '--home', home, ...settings];
+}
+
+/**
+ * Starts a daemon unless one serves the spool. Call this after a task is in the spool. A daemon looks once more after
+ * it released the lock, so either the daemon finds the task or this function finds the lock free. The task is safe in
+ * any case.
+ */
+export async function ensureDaemon(
+  home: string,
+  settings: DaemonSettings,
+  shell: NotifierShell,
+): Promise<void> {
+  try {
+    // A daemon that was told to stop will not look at tasks that were added since. The new daemon waits for its end.
+    const isLeaving = isStopRequested(home);
+    const isTaken = isServed(home);
+    if (isTaken && !isLeaving) return;
+    const wait = isTaken ? ['--wait', '20s'] : [];
+    const argv = daemonArgv(home, settings, shell.now());
+    await shell.spawn([...argv, ...wait], spoolFile(home, 'log'));
+  } catch (error) {
+    const why = messageOf(error);
+    shell.err(`Warning: the daemon could not be started (${why}) - run "notifier start"\n`);
+  }
 }

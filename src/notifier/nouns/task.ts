@@ -3,8 +3,8 @@ import { invalid } from '../../base/errors.ts';
 import { parseDuration } from '../../cli/kit/parse.ts';
 import { toPlainLine, toTable, toTime } from '../../cli/kit/text.ts';
 import { argument, oneOf, option, required } from '../../cli/kit/verb.ts';
-import { ensureDaemon, readSettings } from './ensure-daemon.ts';
-import { isServed } from '../daemon/daemon-note.ts';
+import { ensureDaemon, readSettings } from './daemon.ts';
+import { isServed } from '../spool/home.ts';
 import type { Spool, TaskState } from '../spool/spool.ts';
 import { checkAuthor, checkCommand, checkId } from '../spool/records.ts';
 import type { FailedTask, Failure, Task } from '../spool/records.ts';
@@ -138,8 +138,8 @@ const remove = notifierVerb({
     const id = checkId('task-id', given);
     const spool = io.findSpool();
     const removed = [
-      (await spool?.removePending(id)) === true ? 'pending' : [],
-      (await spool?.removeFailed(id)) === true ? 'error' : [],
+      (await spool?.remove('pending', id)) === true ? 'pending' : [],
+      (await spool?.remove('error', id)) === true ? 'error' : [],
     ].flat();
     if (removed.length > 0) {
       await io.print(`Removed task ${id} (${removed.join(', ')})\n`, { id, removed });

@@ -2,9 +2,8 @@ import { Refused, recordCaller, notifierVerb, type NotifierVerb } from './comman
 import { invalid } from '../../base/errors.ts';
 import { toPlainLine, toTable, toTime } from '../../cli/kit/text.ts';
 import { argument, option, required } from '../../cli/kit/verb.ts';
-import { nextTime, parseCron, timeAfter } from '../cron/cron.ts';
-import { openZone } from '../cron/zone.ts';
-import { ensureDaemon, readSettings } from './ensure-daemon.ts';
+import { nextTime, parseCron, timeAfter, openZone } from '../daemon/cron.ts';
+import { ensureDaemon, readSettings } from './daemon.ts';
 import { MAX_TIMER_ID_CHARS, checkAuthor, checkCommand, checkId } from '../spool/records.ts';
 
 const add = notifierVerb({
@@ -60,14 +59,18 @@ const list = notifierVerb({
     const { shell } = io;
     const spool = io.findSpool();
     const rows: string[][] = [];
-    for (const id of (await spool?.listIds('timers')) ?? []) {
-      const timer = await spool?.getTimer(id);
-      if (timer === undefined) continue;
+    for (const timer of (await spool?.listTimers()) ?? []) {
       const nextAt = timeAfter(timer, shell.now());
       const next = nextAt === undefined ? 'never' : toTime(nextAt);
       const { env: _, ...shown } = timer;
       if (io.json) await io.print('', { ...shown, nextAt: nextAt ?? null });
-      rows.push([id, timer.cron, timer.zone, next, toPlainLine(timer.command, COMMAND_CHARS)]);
+      rows.push([
+        timer.id,
+        timer.cron,
+        timer.zone,
+        next,
+        toPlainLine(timer.command, COMMAND_CHARS),
+      ]);
     }
     if (io.json || rows.length === 0) return;
     await shell.out(toTable(['TIMER', 'CRON', 'ZONE', 'NEXT', 'COMMAND'], rows));
@@ -81,7 +84,7 @@ const remove = notifierVerb({
   takes: [argument('<timer-id>', 'its name')],
   async run(io, given) {
     const id = checkId('timer-id', given);
-    if ((await io.findSpool()?.removeTimer(id)) !== true) {
+    if ((await io.findSpool()?.remove('timers', id)) !== true) {
       throw new Refused(`there is no timer ${id}`, 'see "notifier timer list"');
     }
     await io.print(`Removed timer ${id}\n`, { id });

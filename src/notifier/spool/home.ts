@@ -1,7 +1,9 @@
+import * as fs from 'node:fs';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { QuipuError, unsupported } from '../../base/errors.ts';
-import { nodeSpoolIo } from './spool-io.ts';
+import { isLockTaken } from '../../engine/files/disk/owner-lock.ts';
+import { nodeSpoolIo } from './spool.ts';
 
 const VERSION_FILE = 'version';
 const VERSION = '1\n';
@@ -72,15 +74,72 @@ async function makeFolders(home: string): Promise<void> {
   }
 }
 
+const FILES = {
+  lock: 'lock.db',
+  daemon: 'daemon.json',
+  stop: 'control/stop',
+  log: 'notifier.log',
+} as const;
+
 /** A path inside of the spool. */
-export const spoolFile: {
-  lock(home: string): string;
-  daemon(home: string): string;
-  stop(home: string): string;
-  log(home: string): string;
-} = {
-  lock: (home) => join(home, 'lock.db'),
-  daemon: (home) => join(home, 'daemon.json'),
-  stop: (home) => join(home, 'control', 'stop'),
-  log: (home) => join(home, 'notifier.log'),
-};
+export function spoolFile(home: string, file: keyof typeof FILES): string {
+  return join(home, FILES[file]);
+}
+
+/** The daemon's note about itself. Only the lock tells whether there is a daemon. */
+interface DaemonNote {
+  readonly pid: number;
+  readonly since: number;
+  readonly limit: number;
+  readonly idleMs: number;
+}
+
+/** Only the holder of the lock may call this. */
+export function writeDaemonNote(home: string, note: Omit<DaemonNote, 'pid'>): void {
+  const text = `${JSON.stringify({ pid: process.pid, ...note })}\n`;
+  fs.writeFileSync(spoolFile(home, 'daemon'), text, { mode: 0o600 });
+}
+
+/** Returns whether a daemon serves the spool. */
+export function isServed(home: string): boolean {
+  return isLockTaken(spoolFile(home, 'lock'));
+}
+
+/** Returns undefined when the daemon has not written a note yet. */
+export function readDaemonNote(home: string): DaemonNote | undefined {
+  try {
+    return JSON.parse(fs.readFileSync(spoolFile(home, 'daemon'), 'utf8')) as DaemonNote;
+  } catch {
+    return undefined;
+  }
+}
+
+// A request that the daemon leaves: a file with the time of the request. The request is for the daemon that serves the
+// spool, and for a daemon that was asked for before that time and is still starting. The file stays until a daemon
+// begins that was asked for later. So a process that adds a task while a daemon leaves finds the request or a free
+// lock, and starts another daemon.
+
+export function requestStop(home: string, nowMs: number): void {
+  fs.writeFileSync(spoolFile(home, 'stop'), `${nowMs}\n`, { mode: 0o600 });
+}
+
+export function isStopRequested(home: string): boolean {
+  return fs.existsSync(spoolFile(home, 'stop'));
+}
+
+/**
+ * Returns whether the request is for a daemon that was asked for at this time. A request without a time is for the
+ * daemon before.
+ */
+export function isStopFor(home: string, askedAt: number): boolean {
+  try {
+    return Number.parseInt(fs.readFileSync(spoolFile(home, 'stop'), 'utf8'), 10) >= askedAt;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+export function dropStopRequest(home: string): void {
+  fs.rmSync(spoolFile(home, 'stop'), { force: true });
+}

@@ -1,5 +1,4 @@
-import { isFields } from '../../base/fields.ts';
-import type { Fields } from '../../base/fields.ts';
+import { isFields, parseJsonObject, type Fields } from '../../base/fields.ts';
 import { invalid, tooLarge } from '../../base/errors.ts';
 
 /** A command that is to be run once, as the process that asked for it would have run it. */
@@ -102,64 +101,55 @@ export function encodeRecord(record: Task | FailedTask | Timer | Run): string {
 }
 
 export function decodeTask(text: string): Task | undefined {
-  const fields = parseObject(text);
+  const fields = parseJsonObject(text);
   return fields && readTask(fields);
 }
 
 export function decodeFailedTask(text: string): FailedTask | undefined {
-  const fields = parseObject(text);
+  const fields = parseJsonObject(text);
   const task = fields && readTask(fields);
-  const failure = toObject(fields?.['failure']);
-  if (task === undefined || failure === undefined) return undefined;
+  const failure = fields?.['failure'];
+  if (task === undefined || !isFields(failure)) return undefined;
   const { reason, exitCode, signal, output, omittedBytes, startedAt, endedAt, runId } = failure;
   const sound =
     ['exit', 'signal', 'timeout', 'start'].includes(reason as string) &&
-    (exitCode === null || typeof exitCode === 'number') &&
-    (signal === null || typeof signal === 'string') &&
-    [output, runId].every((field) => typeof field === 'string') &&
-    [omittedBytes, startedAt, endedAt].every((field) => typeof field === 'number');
+    (exitCode === null || isNumber(exitCode)) &&
+    (signal === null || isText(signal)) &&
+    [output, runId].every(isText) &&
+    [omittedBytes, startedAt, endedAt].every(isNumber);
   return sound ? { ...task, failure: failure as unknown as Failure } : undefined;
 }
 
 export function decodeTimer(text: string): Timer | undefined {
-  const fields = parseObject(text);
+  const fields = parseJsonObject(text);
   const task = fields && readTask(fields);
   const { cron, zone } = fields ?? {};
-  if (task === undefined || typeof cron !== 'string' || typeof zone !== 'string') return undefined;
+  if (task === undefined || !isText(cron) || !isText(zone)) return undefined;
   const { timeoutMs: _, ...rest } = task;
   return { ...rest, cron, zone };
 }
 
 export function decodeRun(text: string): Run | undefined {
-  const { runId, pid, startedAt } = parseObject(text) ?? {};
-  if (typeof runId !== 'string' || typeof startedAt !== 'number') return undefined;
+  const { runId, pid, startedAt } = parseJsonObject(text) ?? {};
+  if (!isText(runId) || !isNumber(startedAt)) return undefined;
   // A signal to "process" 0, 1 or a negative one would reach others.
   return Number.isSafeInteger(pid) && (pid as number) > 1
     ? { runId, pid: pid as number, startedAt }
     : undefined;
 }
 
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+
 function readTask(fields: Fields): Task | undefined {
-  const { id, author, command, cwd, addedAt, timeoutMs } = fields;
-  const env = toObject(fields['env']);
-  if (typeof id !== 'string' || typeof author !== 'string') return undefined;
-  if (typeof command !== 'string' || typeof cwd !== 'string') return undefined;
-  if (typeof addedAt !== 'number' || env === undefined) return undefined;
-  if (!Object.values(env).every((value) => typeof value === 'string')) return undefined;
-  if (timeoutMs !== undefined && typeof timeoutMs !== 'number') return undefined;
-  const task = { id, author, command, cwd, env: env as Record<string, string>, addedAt };
-  return timeoutMs === undefined ? task : { ...task, timeoutMs };
-}
-
-function parseObject(text: string): Fields | undefined {
-  try {
-    return toObject(JSON.parse(text));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function toObject(value: unknown): Fields | undefined {
-  return isFields(value) ? value : undefined;
+  const { id, author, command, cwd, env, addedAt, timeoutMs } = fields;
+  const sound =
+    [id, author, command, cwd].every(isText) &&
+    isFields(env) &&
+    Object.values(env).every(isText) &&
+    isNumber(addedAt) &&
+    (timeoutMs === undefined || isNumber(timeoutMs));
+  if (!sound) return undefined;
+  const task = { id, author, command, cwd, env, addedAt } as Task;
+  return isNumber(timeoutMs) ? { ...task, timeoutMs } : task;
 }

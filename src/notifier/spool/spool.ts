@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { type QuipuError, tooLarge } from '../../base/errors.ts';
-import type { FailedTask, Failure, NewTask, Run, Task, Timer } from './records.ts';
+import { tooLarge, type QuipuError } from '../../base/errors.ts';
 import {
   MAX_PENDING,
   MAX_TIMERS,
@@ -10,8 +11,13 @@ import {
   decodeTask,
   decodeTimer,
   encodeRecord,
+  type FailedTask,
+  type Failure,
+  type NewTask,
+  type Run,
+  type Task,
+  type Timer,
 } from './records.ts';
-import type { SpoolIo } from './spool-io.ts';
 
 // The folder in which tasks wait, run and fail. Each task is one file, in the folder of its state.
 //
@@ -51,17 +57,11 @@ export class Spool {
     return this.#publish('timers', timer.id, encodeRecord({ ...timer, addedAt: this.#now() }));
   }
 
-  /** Takes back a task that has not begun. Returns false when there is none. */
-  async removePending(id: string): Promise<boolean> {
-    return this.#drop('pending', id);
-  }
-
-  async removeFailed(id: string): Promise<boolean> {
-    return this.#drop('error', id);
-  }
-
-  async removeTimer(id: string): Promise<boolean> {
-    return this.#drop('timers', id);
+  /** Removes a task that has not begun, a failure, or a timer. Returns false when there is none. */
+  async remove(folder: 'pending' | 'error' | 'timers', id: string): Promise<boolean> {
+    const removed = await this.#io.remove(this.#path(folder, id));
+    if (removed) await this.#io.syncFolder(join(this.home, folder));
+    return removed;
   }
 
   /** Puts a failed task back in line. Returns `taken` when a task with its id waits there already. */
@@ -70,7 +70,7 @@ export class Spool {
     if (failed === undefined) return 'missing';
     const { failure: _, ...task } = failed;
     if (!(await this.add(task))) return 'taken';
-    await this.#drop('error', id);
+    await this.remove('error', id);
     return 'added';
   }
 
@@ -100,8 +100,10 @@ export class Spool {
     return decodeFailedTask((await this.#io.read(this.#path('error', id))) ?? '');
   }
 
-  async getTimer(id: string): Promise<Timer | undefined> {
-    return decodeTimer((await this.#io.read(this.#path('timers', id))) ?? '');
+  async listTimers(): Promise<Timer[]> {
+    const ids = await this.listIds('timers');
+    const texts = await Promise.all(ids.map((id) => this.#io.read(this.#path('timers', id))));
+    return texts.map((text) => decodeTimer(text ?? '')).filter((timer) => timer !== undefined);
   }
 
   async getRun(id: string): Promise<Run | undefined> {
@@ -201,12 +203,6 @@ export class Spool {
     return path;
   }
 
-  async #drop(folder: 'pending' | 'error' | 'timers', id: string): Promise<boolean> {
-    const removed = await this.#io.remove(this.#path(folder, id));
-    if (removed) await this.#io.syncFolder(join(this.home, folder));
-    return removed;
-  }
-
   async #names(folder: string, suffix: string = RECORD): Promise<string[]> {
     const names = await this.#io.list(join(this.home, folder));
     return names
@@ -229,4 +225,91 @@ function unreadable(error: unknown): string {
 function tooMany(what: string, size: number, limit: number): QuipuError<'TOO_LARGE'> {
   const message = `there are ${size} ${what}, and no more than ${limit} may be`;
   return tooLarge(what, limit, size, message);
+}
+
+// The operations that the spool needs of a file system. This is a port, so that tests cut the power and fail any
+// operation.
+//
+// Contract
+// - Errors are the operating system's: an `Error` with an errno `code`.
+// - A name survives a power cut after `syncFolder`; `writeSynced` returns when the content would.
+
+export interface SpoolIo {
+  /** Makes a new file readable by its owner alone (EEXIST otherwise), with this content on disk. */
+  writeSynced(path: string, text: string): Promise<void>;
+  /** Makes or replaces a file without any promise about power cuts. */
+  writeSoon(path: string, text: string): Promise<void>;
+  /** Adds a second name for a file. Fails with EEXIST when the name is taken. */
+  link(from: string, to: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file. Returns false when there was none. */
+  remove(path: string): Promise<boolean>;
+  syncFolder(path: string): Promise<void>;
+  /**
+   * Returns undefined when there is no file. Returns an empty text for a folder, a pipe, or a file far too large to be
+   * a record.
+   */
+  read(path: string): Promise<string | undefined>;
+  /** The time of the last write, in milliseconds; undefined when there is no file. */
+  writtenAt(path: string): Promise<number | undefined>;
+  /** Names in a folder, sorted. */
+  list(path: string): Promise<string[]>;
+}
+
+/** Far more than a record has: the system bounds its command and the environment of its caller. */
+const RECORD_BYTES_MAX = 16 << 20;
+/** Opening a pipe must not wait for its writer. */
+const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** The real disk. */
+export const nodeSpoolIo: SpoolIo = {
+  async writeSynced(path, text) {
+    const file = await fs.open(path, 'wx', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
+
+  writeSoon: (path, text) => fs.writeFile(path, text, { mode: 0o600 }),
+  link: (from, to) => fs.link(from, to),
+  rename: (from, to) => fs.rename(from, to),
+
+  remove: async (path) => (await orMissing(fs.unlink(path).then(() => true))) ?? false,
+
+  async syncFolder(path) {
+    const folder = await fs.open(path, 'r');
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  },
+
+  read: (path) => orMissing(readRecord(path)),
+  writtenAt: async (path) => (await orMissing(fs.lstat(path)))?.mtimeMs,
+  list: async (path) => (await fs.readdir(path)).toSorted(),
+};
+
+/** Returns an empty text, which is not a record, for anything but a file of a record's size. */
+async function readRecord(path: string): Promise<string> {
+  const file = await fs.open(path, READ);
+  try {
+    const found = await file.stat();
+    if (!found.isFile() || found.size > RECORD_BYTES_MAX) return '';
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+async function orMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { namesDate, nextTime, parseCron, type Cron } from './cron.ts';
-import { openZone, type Zone } from './zone.ts';
+import { namesDate, nextTime, parseCron, openZone, type Cron, type Zone } from './cron.ts';
 
 const sorted = (values: ReadonlySet<number>): number[] => [...values].toSorted((a, b) => a - b);
 
