@@ -3,8 +3,7 @@ import type { Change } from '../engine/batch.ts';
 import type { Engine, Progress } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { Collection, SweepReport } from '../engine/upkeep.ts';
-import { followLate, markLive, type MarkView } from './mark-live.ts';
-import { Marks } from './marks.ts';
+import { followLate, markLive, Marks, type MarkView } from './mark-live.ts';
 import { readRefs, readTreeNames } from './named-blobs.ts';
 
 export interface GcOptions {

@@ -57,11 +57,8 @@ export async function eraseBlobs(engine: Engine, request: EraseRequest): Promise
     if (turn !== undefined) await engine.commit(planTombstones(new Map([[turn, []]]), request));
     // This includes blobs that cannot be found any more: an unfinished attempt may have left parts of them.
     for (const hash of hashes) await engine.upkeep.eraseBlob(hash);
-    await hideLate(
-      engine,
-      [...late].filter((user) => user !== turn && !known.has(user)),
-      request,
-    );
+    const others = [...late].filter((user) => user !== turn && !known.has(user));
+    await hideLate(engine, others, request);
     return toReports(users, needs, true);
   } finally {
     stopListening();
@@ -165,7 +162,10 @@ async function findUsers(engine: Engine, hashes: readonly Hash[]): Promise<BlobU
   } finally {
     await collection.end();
   }
-  return { byBlob: new Map([...found].map(([hash, turns]) => [hash, toSorted(turns)])), showing };
+  const sorted = [...found].map(
+    ([hash, turns]) => [hash, [...turns].toSorted((a, b) => (a < b ? -1 : 1))] as const,
+  );
+  return { byBlob: new Map(sorted), showing };
 }
 
 /** The turns that a commit makes show one of these blobs. */
@@ -175,10 +175,6 @@ function usersIn(change: Change, hashes: ReadonlySet<Hash>): TurnId[] {
     ...[...change.turns, ...change.sealed].filter((row) => uses(row.payload)).map(({ id }) => id),
     ...change.patches.filter((row) => uses(row.payload)).map(({ turn }) => turn),
   ];
-}
-
-function toSorted(turns: Iterable<TurnId>): TurnId[] {
-  return [...turns].toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 interface Erasure {
@@ -199,13 +195,8 @@ function planTombstones(turns: PatchesOf, erasure: Erasure): Batch {
   const bytes = encodeUtf8(erasure.reason);
   const blob = { hash: hashBytes(bytes), bytes };
   const patches = [...turns].flatMap(([turn, rows]): PatchAppend[] => {
-    const tombstone = {
-      turn,
-      tombstone: true,
-      encoding: Encoding.text,
-      payload: blob.hash,
-      size: bytes.length,
-    };
+    const text = { encoding: Encoding.text, payload: blob.hash, size: bytes.length };
+    const tombstone = { turn, tombstone: true, ...text };
     const shown = rows.at(-1);
     if (shown === undefined || shown.tombstone || shown.payload === NO_HASH) return [tombstone];
     if (erasure.hashes.includes(shown.payload)) return [tombstone];

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_TURN, toTurnId, type Hash, type TurnId } from '../base/brand.ts';
 import { hashBytes } from '../base/hash.ts';
 import type { Root } from '../engine/roots.ts';
-import { followLate, markLive } from './mark-live.ts';
-import { Marks } from './marks.ts';
+import { followLate, markLive, Marks } from './mark-live.ts';
 
 // Graphs as literals: turn n has parent, payload and patches by name; lists, nodes and trees name their
 // parts.

@@ -24,7 +24,9 @@ export function parseRefs(bytes: Uint8Array): readonly Hash[] {
     value = parseBoundedJson(text);
   } catch (error) {
     // The JSON is over the bounds and too large to parse, so every hash in it counts.
-    if (error instanceof OverBounds) return hashesIn(text);
+    if (error instanceof OverBounds) {
+      return [...text.matchAll(/"([0-9a-f]{64})"/g)].map(([, hex = '']) => toHash(hex));
+    }
     // The bytes are not JSON, so they are no node.
     return [];
   }
@@ -33,10 +35,6 @@ export function parseRefs(bytes: Uint8Array): readonly Hash[] {
   return [...(value.refs as unknown[]), compactOf(value)].flatMap((ref: unknown) =>
     typeof ref === 'string' && /^[0-9a-f]{64}$/.test(ref) ? [toHash(ref)] : [],
   );
-}
-
-function hashesIn(text: string): readonly Hash[] {
-  return [...text.matchAll(/"([0-9a-f]{64})"/g)].map(([, hex = '']) => toHash(hex));
 }
 
 /** The one edge outside `refs`: the summary of a workflow's state. */

@@ -1,6 +1,7 @@
 import { NO_TURN, type ContextId, type TurnId } from '../base/brand.ts';
 import { BitSet } from '../base/bit-set.ts';
 import { orNothing } from '../base/errors.ts';
+import { given } from '../base/given.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ContextRow } from '../engine/rows.ts';
 import { eachPage } from '../base/each-page.ts';
@@ -40,7 +41,7 @@ export async function retainContexts(
   for (const context of remove) {
     if (!options.dryRun && !(await removeUnused(engine, context))) continue;
     const { id, title, updatedAt, bytes } = context;
-    removed.push({ id, updatedAt, bytes, ...(title !== undefined && { title }) });
+    removed.push(given({ id, updatedAt, bytes, title }));
   }
   return {
     removed,
@@ -56,7 +57,7 @@ async function listRows(
   label: string | undefined,
 ): Promise<Map<ContextId, ContextRow>> {
   const rows = new Map<ContextId, ContextRow>();
-  const query = { limit: PAGE_CONTEXTS, ...(label !== undefined && { label }) };
+  const query = given({ limit: PAGE_CONTEXTS, label });
   const pages = eachPage((after) => engine.listContexts({ ...query, ...after }));
   for await (const page of pages) for (const row of page.rows) rows.set(row.id, row);
   return rows;
@@ -67,15 +68,9 @@ function toRetainable({ id, updatedAt, openTurn, meta }: ContextRow): Retainable
   const isPinned =
     labels.includes('pinned') ||
     (typeof free === 'object' && free !== null && 'pinned' in free && free.pinned === true);
-  return {
-    id,
-    updatedAt,
-    labels,
-    // A context with an open turn counts as pinned: a client is writing to it.
-    pinned: isPinned || openTurn !== NO_TURN,
-    bytes: 0,
-    ...(title !== undefined && { title }),
-  };
+  // A context with an open turn counts as pinned: a client is writing to it.
+  const pinned = isPinned || openTurn !== NO_TURN;
+  return given({ id, title, updatedAt, labels, pinned, bytes: 0 });
 }
 
 /** Walks each chain until it meets one that was counted before, so every turn is counted once. */

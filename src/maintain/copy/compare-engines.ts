@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { toContextId, toTurnId, type ContextId } from '../../base/brand.ts';
+import { toTurnId } from '../../base/brand.ts';
 import { hexOf } from '../../base/hash.ts';
 import type { PatchEntry, TurnEntry } from '../../engine/adoption.ts';
 import type { ContextRow, TurnRow } from '../../engine/rows.ts';
 import { LiveSet } from '../live-set.ts';
-import { docsOf, logsOf } from './copy-names.ts';
-import { differs, mapFew, storedBlobs, type Extent, type Pair } from './pair.ts';
+import { docsOf, logsOf } from './copy-records.ts';
+import { contextIds, differs, mapFew, storedBlobs, type Extent, type Pair } from './pair.ts';
 
 const PAGE = 1024;
 const LINES = 1024;
@@ -67,10 +67,8 @@ async function compareContexts({ from, to, progress, pause }: Pair, extent: Exte
   const { context: last } = await to.tips();
   for (let first = 1n; first <= last; first += BigInt(PAGE)) {
     pause();
-    const ids: ContextId[] = [];
-    for (let id = first; id <= last && id < first + BigInt(PAGE); id += 1n) {
-      ids.push(toContextId(id));
-    }
+    const end = first + BigInt(PAGE) - 1n;
+    const ids = contextIds(first, end < last ? end : last);
     await mapFew(ids, async (id) => {
       const [here, there] = await Promise.all([to.getContext(id), from.getContext(id)]);
       if (isSameContext(here, there, extent)) return;

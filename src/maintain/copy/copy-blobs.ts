@@ -1,5 +1,6 @@
 import { toTurnId, type Hash } from '../../base/brand.ts';
 import { notFound, type QuipuError } from '../../base/errors.ts';
+import { groupsOf } from '../../base/groups-of.ts';
 import type { Sha256Name } from '../../engine/adoption.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -34,7 +35,7 @@ export async function copyBlobs(pair: Pair): Promise<BlobCounts> {
     await copier.settled();
   }
   for await (const erased of from.upkeep.records.erased()) {
-    for (const slice of slices(erased)) await to.upkeep.adopt({ erased: slice });
+    for (const slice of groupsOf(erased, PAGE)) await to.upkeep.adopt({ erased: slice });
   }
   for await (const names of from.upkeep.records.sha256Names()) await copyNames(pair, names);
   return copier.counts;
@@ -84,7 +85,7 @@ async function* payloadsOf({ from, progress }: Pair): AsyncGenerator<readonly Si
       const { payload: hash, size } = entry.row;
       if (hash !== undefined && size < LARGE_BYTES) small.push({ hash, size });
     }
-    yield* slices(small, FEW);
+    yield* groupsOf(small, FEW);
     progress(Number(next - 1n), Number(last), 'payloads');
   }
 }
@@ -104,7 +105,7 @@ async function copyRest(pair: Pair, copier: BlobCopier, isThere: IsThere): Promi
   const { blobs: total } = await from.stats();
   let seen = 0;
   for await (const page of storedBlobs(from)) {
-    for (const few of slices(page, FEW)) {
+    for (const few of groupsOf(page, FEW)) {
       const read = await mapFew(few, async (entry) =>
         (await isThere(entry.hash)) ? undefined : readSmall(from, entry),
       );
@@ -141,21 +142,16 @@ class BlobCopier {
   #waitingBytes = 0;
   /** Oldest first. */
   readonly #commits: Promise<unknown>[] = [];
-  #blobs = 0;
-  #blobBytes = 0;
+  readonly counts = { blobs: 0, blobBytes: 0 };
 
   constructor(pair: Pair) {
     this.#pair = pair;
   }
 
-  get counts(): BlobCounts {
-    return { blobs: this.#blobs, blobBytes: this.#blobBytes };
-  }
-
   async add({ hash, size, bytes, zstd }: BlobRead): Promise<void> {
     const { from, to, pause } = this.#pair;
-    this.#blobs += 1;
-    this.#blobBytes += size;
+    this.counts.blobs += 1;
+    this.counts.blobBytes += size;
     if (bytes === undefined) {
       pause();
       await copyLarge(from, to, hash);
@@ -211,14 +207,10 @@ async function copyNames({ from, to, pause }: Pair, names: readonly Sha256Name[]
       (await to.findBySha256(sha256)) === undefined && (await from.hasBlob(hash)),
   );
   const missing = names.filter((_, at) => isMissing[at]);
-  for (const slice of slices(missing)) {
+  for (const slice of groupsOf(missing, PAGE)) {
     pause();
     await to.upkeep.adopt({ sha256Names: slice });
   }
-}
-
-function* slices<T>(items: readonly T[], size: number = PAGE): Generator<readonly T[]> {
-  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
 
 function lost(hash: Hash): QuipuError<'NOT_FOUND'> {

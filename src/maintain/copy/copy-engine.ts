@@ -4,8 +4,7 @@ import type { Progress } from '../../engine/progress.ts';
 import type { CheckReport, Problem } from '../../engine/upkeep.ts';
 import { compareEngines } from './compare-engines.ts';
 import { copyBlobs, type BlobCounts } from './copy-blobs.ts';
-import { copyDocs, copyLogs } from './copy-names.ts';
-import { copyPatches, copyTurns } from './copy-turns.ts';
+import { copyDocs, copyLogs, copyPatches, copyTurns } from './copy-records.ts';
 import type { Pair } from './pair.ts';
 
 // Makes one store the copy of another, whatever engines keep them.

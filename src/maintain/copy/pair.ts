@@ -1,3 +1,4 @@
+import { toContextId, type ContextId } from '../../base/brand.ts';
 import { invalid, type QuipuError } from '../../base/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { BlobEntry } from '../../engine/upkeep.ts';
@@ -40,6 +41,13 @@ export async function mapFew<T, R>(
     results.push(...(await Promise.all(items.slice(at, at + FEW).map(work))));
   }
   return results;
+}
+
+/** The ids of contexts from the first to the last number. */
+export function contextIds(first: bigint, last: bigint): ContextId[] {
+  const ids: ContextId[] = [];
+  for (let id = first; id <= last; id += 1n) ids.push(toContextId(id));
+  return ids;
 }
 
 /** Nothing is swept, so any value will do. */
