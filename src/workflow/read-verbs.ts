@@ -14,8 +14,7 @@ import {
   type WorkflowsHome,
   type ThreadId,
 } from './home/workflows-home.ts';
-import { assembleContext } from './steps/context.ts';
-import { collectSteps, walkSteps, readSteps } from './steps/walk-steps.ts';
+import { assembleContext, collectSteps, walkSteps, readSteps } from './steps/walk-steps.ts';
 import { listThreads, describeThread, describeThreads } from './threads/list-threads.ts';
 import { parseIndex, readThread } from './threads/thread-docs.ts';
 import type { IndexChange, InfoOptions, Thread, Workflows, Step } from './threads/workflows.ts';
@@ -162,7 +161,7 @@ const STEPS_AT_ONCE = 32;
 const HELD_BYTES = 65_536;
 const HASH_CHARS = 64;
 
-export interface LivePlan {
+interface LivePlan {
   readonly id: ThreadId;
   readonly after: string | undefined;
   readonly signal: AbortSignal | undefined;
@@ -172,7 +171,7 @@ export interface LivePlan {
  * Reads instead of queueing: a commit only rings, and the steps since the last one told are read when the reader asks
  * again. So a slow reader costs a hash, and a reader that comes back is like one that was slow.
  */
-export async function* liveSteps(
+async function* liveSteps(
   home: WorkflowsHome,
   { id, after, signal }: LivePlan,
 ): AsyncGenerator<Step, void, undefined> {
@@ -207,10 +206,10 @@ export async function* liveSteps(
 /** Yields the steps after `last` up to the head, oldest first. */
 async function* stepsBetween(
   engine: Engine,
-  { id, head, start }: Thread,
+  thread: Thread,
   last: Hash,
 ): AsyncGenerator<Step, void, undefined> {
-  const hashes = await hashesBetween(engine, { id, head, start }, last);
+  const hashes = await hashesBetween(engine, thread, last);
   let count = 1;
   for (let at = 0; at < hashes.length;) {
     const states = await Promise.all(
@@ -238,7 +237,7 @@ function keepHeld(steps: readonly Step[]): number {
 
 async function hashesBetween(
   engine: Engine,
-  { id, head, start }: Pick<Thread, 'id' | 'head' | 'start'>,
+  { id, head, start }: Thread,
   last: Hash,
 ): Promise<readonly Hash[]> {
   if (head === last) return [];

@@ -1,10 +1,11 @@
-import { toHash, type Hash } from '../base/brand.ts';
+import { decodeTime } from 'ulid';
+import type { Hash } from '../base/brand.ts';
 import { isQuipuError, orNothing } from '../base/errors.ts';
 import type { Change } from '../engine/batch.ts';
 import { eachName } from '../engine/each-name.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TextChange, TextDocument, TextMarks, TextPage, TextSource } from '../engine/texts.ts';
-import { bundleOfIndex, eachNote, threadOfNote } from './home/documents.ts';
+import { bundleOfIndex, eachNote, isHash, threadOfNote } from './home/documents.ts';
 import { toThreadId } from './home/workflows-home.ts';
 import { readContent, readStart, readState, readText } from './home/nodes.ts';
 import { hopSteps, walkSteps } from './steps/walk-steps.ts';
@@ -14,7 +15,8 @@ import { readThread, parseIndex } from './threads/thread-docs.ts';
 // thread is the last state that was read, and its depth. A fork shares the states before it, and they are read once.
 
 const PAGE_STATES = 100;
-const STATE = /^[0-9a-f]{64}$/;
+
+type Page = Omit<TextPage, 'done' | 'total'>;
 
 export function workflowTexts(engine: Engine): TextSource {
   const changed = new Set<string>();
@@ -41,10 +43,8 @@ export function workflowTexts(engine: Engine): TextSource {
       const ids = [...changed].toSorted();
       changed.clear();
       for (const [at, id] of ids.entries()) {
-        for await (const page of readThreadTexts(engine, marks, id)) {
-          if ('again' in page) for (const fork of page.again) changed.add(fork);
-          else yield { ...page, done: at + 1, total: ids.length };
-        }
+        const pages = readThreadTexts(engine, marks, id, (fork) => changed.add(fork));
+        for await (const page of pages) yield { ...page, done: at + 1, total: ids.length };
       }
     },
 
@@ -59,14 +59,14 @@ export function workflowTexts(engine: Engine): TextSource {
 
     async around(thread, ref, count) {
       const head = await headOf(engine, thread);
-      if (head === undefined || !STATE.test(ref)) return [];
-      return statesAround(engine, { thread, head, ref: toHash(ref), count });
+      if (head === undefined || !isHash(ref)) return [];
+      return statesAround(engine, { thread, head, ref, count });
     },
 
     async gone(documents) {
       const missing = [];
       for (const one of documents) {
-        if (!STATE.test(one.ref) || !(await engine.hasBlob(toHash(one.ref)))) missing.push(one);
+        if (!isHash(one.ref) || !(await engine.hasBlob(one.ref))) missing.push(one);
       }
       return missing;
     },
@@ -112,20 +112,24 @@ async function isThere(engine: Engine, thread: string): Promise<boolean> {
   return (await headOf(engine, thread)) !== undefined;
 }
 
-/** Threads that must be read again from their beginning. */
-interface Again {
-  readonly again: readonly string[];
-}
-
 async function* readThreadTexts(
   engine: Engine,
   marks: TextMarks,
   id: string,
-): AsyncGenerator<Omit<TextPage, 'done' | 'total'> | Again> {
+  readAgain: (thread: string) => void,
+): AsyncGenerator<Page> {
   const mark = await marks.get(id);
   const head = await headOf(engine, id);
   if (head === undefined) {
-    if (mark !== undefined) yield* removeThread(marks, id);
+    if (mark === undefined) return;
+    // The states that forks share with a thread that is removed become theirs.
+    const forks = (await marks.forksOf(id)).map(({ thread }) => thread);
+    const gone = [id, ...forks];
+    yield {
+      changes: gone.map((thread) => ({ removeThread: thread })),
+      marks: gone.map((thread) => [thread, undefined] as const),
+    };
+    forks.forEach(readAgain);
     return;
   }
   const [known, depth = '0'] = mark?.split('.') ?? [];
@@ -140,19 +144,6 @@ async function* readThreadTexts(
     // A chain with damage in it is not searched; reading it says where the damage is.
     if (!isQuipuError(error)) throw error;
   }
-}
-
-/** The states that forks share with a thread that is removed become theirs. */
-async function* removeThread(
-  marks: TextMarks,
-  id: string,
-): AsyncGenerator<Omit<TextPage, 'done' | 'total'> | Again> {
-  const forks = (await marks.forksOf(id)).map(({ thread }) => thread);
-  yield {
-    changes: [{ removeThread: id }, ...forks.map((thread) => ({ removeThread: thread }))],
-    marks: [[id, undefined], ...forks.map((thread) => [thread, undefined] as const)],
-  };
-  if (forks.length > 0) yield { again: forks };
 }
 
 interface NewStates {
@@ -191,11 +182,8 @@ async function findNew(
   const start = states.length === 0 ? head : (await readState(engine, head)).refs[0];
   const origin = known === undefined ? await marks.find(start) : undefined;
   if (origin !== undefined) {
-    return {
-      states: states.toReversed(),
-      firstDepth: 1,
-      fork: { parent: origin.thread, depth: 0 },
-    };
+    const fork = { parent: origin.thread, depth: 0 };
+    return { states: states.toReversed(), firstDepth: 1, fork };
   }
   return { states: [start, ...states.toReversed()], firstDepth: 0 };
 }
@@ -208,7 +196,7 @@ async function* readStates(
   engine: Engine,
   { thread, head }: { readonly thread: string; readonly head: Hash },
   { states, firstDepth }: NewStates,
-): AsyncGenerator<Omit<TextPage, 'done' | 'total'>> {
+): AsyncGenerator<Page> {
   for (let at = 0; at < states.length; at += PAGE_STATES) {
     const changes: TextChange[] = [];
     const page = states.slice(at, at + PAGE_STATES);
@@ -233,49 +221,22 @@ async function loadState(
   engine: Engine,
   { thread, ref, depth }: StateRef,
 ): Promise<TextDocument | undefined> {
-  if (!STATE.test(ref)) return undefined;
-  const hash = toHash(ref);
+  if (!isHash(ref)) return undefined;
+  const place = { thread, ref, depth };
   return orNothing(async () => {
-    if (await isStart(engine, hash)) return loadStart(engine, { thread, ref, depth });
-    const { payload, refs } = await readState(engine, hash);
+    if (await isStart(engine, ref)) {
+      const { payload, refs } = await readStart(engine, ref);
+      const value = [await readText(engine, refs[0], 'prompt'), payload.name];
+      const at = decodeTime(thread);
+      return { ...place, at, type: 'prompt', role: 'user', value, blob: refs[0] };
+    }
+    const { payload, refs } = await readState(engine, ref);
+    const { role, meta, timestamp: at, compact } = payload;
     const content = await readContent(engine, refs[2]);
-    const summary = payload.compact ? await readText(engine, payload.compact, 'summary') : '';
-    return {
-      thread,
-      ref,
-      depth,
-      at: payload.timestamp,
-      type: 'step',
-      role: payload.role,
-      value: [content.payload, payload.meta, summary],
-      blob: refs[2],
-    };
+    const summary = compact ? await readText(engine, compact, 'summary') : '';
+    const value = [content.payload, meta, summary];
+    return { ...place, at, type: 'step', role, value, blob: refs[2] };
   });
-}
-
-async function loadStart(engine: Engine, { thread, ref, depth }: StateRef): Promise<TextDocument> {
-  const { payload, refs } = await readStart(engine, toHash(ref));
-  const value = [await readText(engine, refs[0], 'prompt'), payload.name];
-  return {
-    thread,
-    ref,
-    depth,
-    at: timeOf(thread),
-    type: 'prompt',
-    role: 'user',
-    value,
-    blob: refs[0],
-  };
-}
-
-const ULID_DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-
-/** The id of a thread begins with the time it was made. */
-function timeOf(thread: string): number {
-  let time = 0;
-  for (const digit of thread.slice(0, 10))
-    time = time * 32 + Math.max(0, ULID_DIGITS.indexOf(digit));
-  return time;
 }
 
 interface Around {

@@ -22,7 +22,7 @@ import {
   type WorkflowsHome,
   type ThreadId,
 } from './home/workflows-home.ts';
-import { assembleContext, renderContext } from './steps/context.ts';
+import { assembleContext, renderContext } from './steps/walk-steps.ts';
 import { forkThread } from './steps/fork-thread.ts';
 import { writeEnd, writeStep, setPaused, hasEnded } from './steps/write-steps.ts';
 import { changeThread, planRemoval, startThread } from './threads/change-thread.ts';

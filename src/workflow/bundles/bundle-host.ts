@@ -59,8 +59,7 @@ export class BundleHost implements AsyncDisposable {
   #ended: string | undefined;
   #asked = 0;
   #output = '';
-  #descriptor: Descriptor | undefined;
-  #seen: Seen | undefined;
+  #loaded: (Pick<Seen, 'hasRun' | 'hasExtract'> & { readonly descriptor: Descriptor }) | undefined;
 
   private constructor(source: Uint8Array, { quickMs, file }: Required<LoadOptions>) {
     this.#quickMs = quickMs;
@@ -98,8 +97,8 @@ export class BundleHost implements AsyncDisposable {
   ): Promise<BundleHost> {
     const host = new BundleHost(source, { quickMs, file });
     try {
-      host.#seen = (await host.#answerTo(0, { who: 'it' })) as Seen;
-      host.#descriptor = checkModule(host.#seen);
+      const seen = (await host.#answerTo(0, { who: 'it' })) as Seen;
+      host.#loaded = { ...seen, descriptor: checkModule(seen) };
       return host;
     } catch (error) {
       await host.close();
@@ -110,16 +109,16 @@ export class BundleHost implements AsyncDisposable {
   }
 
   get descriptor(): Descriptor {
-    if (this.#descriptor === undefined) throw new TypeError('the bundle is not loaded');
-    return this.#descriptor;
+    if (this.#loaded === undefined) throw new TypeError('the bundle is not loaded');
+    return this.#loaded.descriptor;
   }
 
   get hasRun(): boolean {
-    return this.#seen?.hasRun === true;
+    return this.#loaded?.hasRun === true;
   }
 
   get hasExtract(): boolean {
-    return this.#seen?.hasExtract === true;
+    return this.#loaded?.hasExtract === true;
   }
 
   /** Throws RunFailure when the bundle throws, takes too long, or is stopped; the last two end its worker. */

@@ -9,7 +9,11 @@ import { REGISTRY_DOC, checkName, isHash, parseObject, unreadable } from '../hom
 import { checkText, BUNDLE_BYTES_MAX, type WorkflowsHome } from '../home/workflows-home.ts';
 import type { Descriptor } from './descriptor.ts';
 
-export interface RegisteredBundle extends Registered {
+export interface RegisteredBundle {
+  readonly name: string;
+  readonly description?: string;
+  /** Oldest first; the last one counts. A rollback adds one. */
+  readonly versions: readonly BundleVersion[];
   /** The bundle that the name stands for now. */
   readonly hash: Hash;
 }
@@ -44,14 +48,7 @@ export interface BundleVersion {
   readonly since: number;
 }
 
-export interface Registered {
-  readonly name: string;
-  readonly description?: string;
-  /** Oldest first; the last one counts. A rollback adds one. */
-  readonly versions: readonly BundleVersion[];
-}
-
-type Registry = ReadonlyMap<string, Registered>;
+type Registry = ReadonlyMap<string, RegisteredBundle>;
 
 // `workflow.yaml` is written as JSON, which every reader of YAML 1.2 accepts, and is read as JSON. The store keeps only
 // documents of JSON, and two ways to write one thing would be one too many.
@@ -59,7 +56,7 @@ type Registry = ReadonlyMap<string, Registered>;
 export function parseRegistry(content: string): Registry {
   const { workflows = {} } = parseObject(REGISTRY_DOC, content);
   if (kindOf(workflows) !== 'object') throw unreadable(REGISTRY_DOC, 'workflows is not an object');
-  const registry = new Map<string, Registered>();
+  const registry = new Map<string, RegisteredBundle>();
   for (const [name, value] of Object.entries(workflows as object)) {
     registry.set(name, toRegistered(name, value));
   }
@@ -73,16 +70,18 @@ function formatRegistry(registry: Registry): string {
   return `${JSON.stringify({ workflows }, undefined, 2)}\n`;
 }
 
-function toRegistered(name: string, value: unknown): Registered {
+function toRegistered(name: string, value: unknown): RegisteredBundle {
   checkName(name);
   const { description, versions } = (kindOf(value) === 'object' ? value : {}) as {
     description?: unknown;
     versions?: unknown;
   };
-  if (!Array.isArray(versions) || versions.length === 0 || !versions.every(isVersion)) {
-    throw unreadable(REGISTRY_DOC, `${name} has no list of versions`);
+  if (Array.isArray(versions) && versions.every(isVersion)) {
+    const newest = versions.at(-1);
+    const said = typeof description === 'string' ? { description } : {};
+    if (newest !== undefined) return { name, ...said, versions, hash: newest.hash };
   }
-  return { name, ...(typeof description === 'string' && { description }), versions };
+  throw unreadable(REGISTRY_DOC, `${name} has no list of versions`);
 }
 
 function isVersion(value: unknown): value is BundleVersion {
@@ -106,19 +105,13 @@ export async function mustGetBundle(engine: Engine, name: string): Promise<Regis
 
 export function mustFind(registry: Registry, name: string): RegisteredBundle {
   const registered = registry.get(name);
-  if (registered !== undefined) return toBundle(registered);
+  if (registered !== undefined) return registered;
   const message = `there is no workflow ${name}; register one with "quipu workflow add"`;
   throw notFound('workflow', name, message);
 }
 
-export function toBundle(registered: Registered): RegisteredBundle {
-  const newest = registered.versions.at(-1);
-  if (newest === undefined) throw unreadable(REGISTRY_DOC, `${registered.name} has no version`);
-  return { ...registered, hash: newest.hash };
-}
-
 /** Changes the registry. The plan is made again when another process was faster. */
-export async function changeRegistry(
+async function changeRegistry(
   engine: Engine,
   plan: (registry: Registry) => Registry,
   puts: readonly BlobPut[] = [],
@@ -163,13 +156,13 @@ export function bundleVerbs({ engine, clock, quickMs }: WorkflowsHome): Bundles 
       const { description } = host.descriptor;
       const name = checkName(options.name ?? host.descriptor.name);
       const hash = hashBytes(bytes);
-      const version = { name, hash, since: clock() };
+      const version = { hash, since: clock() };
       const registry = await changeRegistry(
         engine,
         (before) => {
-          const { versions } = withVersion(before.get(name), version);
           const said = description === undefined ? {} : { description };
-          return new Map(before).set(name, { name, ...said, versions });
+          const versions = withVersion(before.get(name)?.versions, version);
+          return new Map(before).set(name, { name, ...said, versions, hash });
         },
         [{ hash, bytes }],
       );
@@ -177,12 +170,11 @@ export function bundleVerbs({ engine, clock, quickMs }: WorkflowsHome): Bundles 
     },
 
     async list() {
-      return [...(await readRegistry(engine)).registry.values()].map(toBundle);
+      return [...(await readRegistry(engine)).registry.values()];
     },
 
     async get(name) {
-      const registered = (await readRegistry(engine)).registry.get(checkName(name));
-      return registered && toBundle(registered);
+      return (await readRegistry(engine)).registry.get(checkName(name));
     },
 
     async describe(name) {
@@ -205,8 +197,8 @@ export function bundleVerbs({ engine, clock, quickMs }: WorkflowsHome): Bundles 
       const registry = await changeRegistry(engine, (before) => {
         const registered = mustFind(before, name);
         const target = rollbackTarget(registered, hash);
-        const { hash: _, ...rest } = registered;
-        return new Map(before).set(name, withVersion(rest, { name, hash: target, since: clock() }));
+        const versions = withVersion(registered.versions, { hash: target, since: clock() });
+        return new Map(before).set(name, { ...registered, hash: target, versions });
       });
       return mustFind(registry, name);
     },
@@ -229,14 +221,12 @@ function checkFile(file: string | undefined): { readonly file?: string } {
   return file === undefined ? {} : { file: checkText(file, 'file', FILE_BYTES_MAX) };
 }
 
-/** Makes the name stand for `hash` from now on. */
+/** The version counts from now on. */
 function withVersion(
-  registered: Registered | undefined,
-  { name, hash, since }: { name: string; hash: Hash; since: number },
-): Registered {
-  const versions = registered?.versions ?? [];
-  if (versions.at(-1)?.hash === hash) return { ...registered, name, versions };
-  return { ...registered, name, versions: [...versions, { hash, since }] };
+  before: readonly BundleVersion[] = [],
+  version: BundleVersion,
+): readonly BundleVersion[] {
+  return before.at(-1)?.hash === version.hash ? before : [...before, version];
 }
 
 function rollbackTarget({ name, hash: now, versions }: RegisteredBundle, asked?: string): Hash {

@@ -97,22 +97,23 @@ export function unreadable(name: string, problem: string, cause?: unknown): Quip
 }
 
 /** Yields every bundle that ever had a thread: its index stays when it is empty. */
-export async function* eachBundle(engine: Engine): AsyncGenerator<Hash, void, undefined> {
-  for await (const name of eachName((limit, after) =>
-    engine.listDocs(BUNDLES_PREFIX, limit, after),
-  )) {
-    const bundle = bundleOfIndex(name);
-    if (bundle !== undefined) yield bundle;
-  }
+export function eachBundle(engine: Engine): AsyncGenerator<Hash, void, undefined> {
+  return eachOf(engine, BUNDLES_PREFIX, bundleOfIndex);
 }
 
 /** Yields every thread, under way or finished. */
-export async function* eachNote(engine: Engine): AsyncGenerator<string, void, undefined> {
-  for await (const name of eachName((limit, after) =>
-    engine.listDocs(NOTES_PREFIX, limit, after),
-  )) {
-    const thread = threadOfNote(name);
-    if (thread !== undefined) yield thread;
+export function eachNote(engine: Engine): AsyncGenerator<string, void, undefined> {
+  return eachOf(engine, NOTES_PREFIX, threadOfNote);
+}
+
+async function* eachOf<T>(
+  engine: Engine,
+  prefix: string,
+  read: (name: string) => T | undefined,
+): AsyncGenerator<T, void, undefined> {
+  for await (const name of eachName((limit, after) => engine.listDocs(prefix, limit, after))) {
+    const found = read(name);
+    if (found !== undefined) yield found;
   }
 }
 

@@ -55,7 +55,7 @@ export const NODE_BYTES_MAX: number = 8 * 1024 * 1024;
 export const PROMPT_BYTES_MAX: number = 8 * 1024 * 1024;
 export const META_BYTES_MAX: number = 256 * 1024;
 export const SUMMARY_BYTES_MAX: number = 1024 * 1024;
-export const CONTENT_REFS_MAX = 10_000;
+const CONTENT_REFS_MAX = 10_000;
 /** The skip list of a state: this many ancestors behind its parent. */
 export const ANCESTORS_MAX = 10;
 export const ROUNDS_DEFAULT = 10;

@@ -12,7 +12,7 @@ import { runCommand, RunFailure } from '../bundles/run-command.ts';
 import { isHash } from '../home/documents.ts';
 import { encodeText } from '../home/nodes.ts';
 import type { JsonObject, WorkflowsHome } from '../home/workflows-home.ts';
-import { renderContext } from '../steps/context.ts';
+import { renderContext } from '../steps/walk-steps.ts';
 import type { ThreadContext } from '../threads/workflows.ts';
 
 const ROLE_MS_DEFAULT = 600_000;
@@ -171,7 +171,7 @@ function parseBlock(block: string): JsonObject {
   throw new RunFailure(`the block of JSON in the output is ${kindOf(value)} and not an object`);
 }
 
-export function markedIn(meta: JsonObject, schema: RoleDescriptor['schema']): readonly string[] {
+function markedIn(meta: JsonObject, schema: RoleDescriptor['schema']): readonly string[] {
   return schema === undefined ? [] : findMarked(schema, meta);
 }
 
@@ -183,7 +183,7 @@ export function assertMeta(meta: JsonObject, { schema }: RoleDescriptor): void {
 
 const REF_FAULTS: readonly string[] = ['NOT_FOUND', 'INVALID', 'TOO_LARGE'];
 
-export interface ResolvedRefs {
+interface ResolvedRefs {
   readonly hashes: readonly Hash[];
   /** Texts of sessions among the artifacts, to be stored with the step: a session keeps its own as files. */
   readonly puts: readonly BlobPut[];

@@ -21,8 +21,7 @@ import {
   type StateAt,
   type StatePayload,
 } from '../home/nodes.ts';
-import { assembleContext } from '../steps/context.ts';
-import { readSteps, readStates } from '../steps/walk-steps.ts';
+import { assembleContext, readSteps, readStates } from '../steps/walk-steps.ts';
 import { writeEnd, writeStep, hasEnded, type StepRequest } from '../steps/write-steps.ts';
 import { changeThread, headMoved, startThread } from '../threads/change-thread.ts';
 import { findThread, readThread, toThread } from '../threads/thread-docs.ts';

@@ -1,17 +1,22 @@
 import type { Hash } from '../../base/brand.ts';
+import { tooLarge } from '../../base/errors.ts';
 import type { BlobPut } from '../../engine/batch.ts';
-import { ANCESTORS_MAX } from '../home/workflows-home.ts';
+import type { Engine } from '../../engine/engine.ts';
 import {
   readState,
   readContent,
   damaged,
   encodeNode,
+  readStart,
+  readText,
   type BlobReader,
   type StateAt,
   type StateNode,
   type ContentNode,
 } from '../home/nodes.ts';
-import type { Step } from '../threads/workflows.ts';
+import { ANCESTORS_MAX, type ThreadId } from '../home/workflows-home.ts';
+import { findThread, toThread } from '../threads/thread-docs.ts';
+import type { Step, Thread, ThreadContext, ThreadStart } from '../threads/workflows.ts';
 
 interface WalkBounds {
   readonly limit?: number;
@@ -132,7 +137,7 @@ interface CollectOptions {
   readonly maxBytes?: number;
 }
 
-export interface CollectedSteps {
+interface CollectedSteps {
   /** Newest first. */
   readonly steps: readonly Step[];
   /** The number of steps that take at most `maxBytes` together. */
@@ -202,23 +207,76 @@ export function planStep(
   parent: StateAt | undefined,
   { payload, content, artifacts }: StepDraft,
 ): PlannedStep {
+  // The grandparent and the states before it, newest first: the parent's list, one further.
+  const ancestors = parent === undefined ? [] : linksOf(parent.node).slice(0, ANCESTORS_MAX);
   const contentPut = encodeNode({ type: 'content', payload: content, refs: artifacts });
   const node: StateNode = {
     type: 'state',
     payload,
-    refs: [start, parent?.hash ?? null, contentPut.hash, ...ancestorsBehind(parent?.node)],
+    refs: [start, parent?.hash ?? null, contentPut.hash, ...ancestors],
   };
   const statePut = encodeNode(node);
   return { state: { hash: statePut.hash, node }, puts: [contentPut, statePut] };
 }
 
-/** Returns the grandparent and the states before it, newest first: the parent's list, one further. */
-function ancestorsBehind(parent: StateNode | undefined): readonly Hash[] {
-  if (parent === undefined) return [];
-  return linksOf(parent).slice(0, ANCESTORS_MAX);
-}
-
 /** Returns the parent and the ancestors: up to eleven states before this one, newest first, without a gap. */
 function linksOf({ refs: [, parent, , ...ancestors] }: StateNode): readonly Hash[] {
   return parent === null ? [] : [parent, ...ancestors];
+}
+
+/**
+ * Walks back from the head. A state with a summary ends the walk: the summary stands for everything before it. The
+ * thread's note names that state, so that the last hop does not reach beyond it.
+ */
+export async function assembleContext(
+  engine: Engine,
+  id: ThreadId,
+  maxBytes: number = Infinity,
+): Promise<ThreadContext> {
+  const found = await findThread(engine, id);
+  const thread = toThread(id, found);
+  const rounds = statesSince(engine, thread, found.note.value.compact);
+  const [start, read] = await Promise.all([
+    readThreadStart(engine, thread),
+    collectSteps(engine, rounds, { maxBytes }),
+  ]);
+  if (read.fitting < read.steps.length) {
+    const advice = 'read its steps in pages, or let a role write a summary';
+    const message = `the context takes more than ${maxBytes} bytes; ${advice}`;
+    throw tooLarge('context', maxBytes, maxBytes + 1, message);
+  }
+  const compact = read.steps.at(-1)?.compact;
+  const summary = compact ? await readText(engine, compact, 'summary') : undefined;
+  // A state that is nothing but a summary has nothing else to show.
+  const steps = read.steps
+    .toReversed()
+    .filter((step) => step.compact === undefined || step.content !== '');
+  return { thread, start, ...(summary !== undefined && { summary }), steps };
+}
+
+async function* statesSince(
+  engine: Engine,
+  { head, start }: Thread,
+  until: StateAt['hash'] | undefined,
+): AsyncGenerator<readonly StateAt[]> {
+  if (head === start) return;
+  for await (const round of walkSteps(engine, head, { until })) {
+    const end = round.findIndex(({ node }) => node.payload.compact);
+    yield end === -1 ? round : round.slice(0, end + 1);
+    if (end !== -1) return;
+  }
+}
+
+async function readThreadStart(engine: Engine, { start }: Thread): Promise<ThreadStart> {
+  const { payload, refs } = await readStart(engine, start);
+  const { hash: bundle, ...rest } = payload;
+  return { ...rest, bundle, prompt: await readText(engine, refs[0], 'prompt') };
+}
+
+/** Renders a context as text, for a program that reads it from standard input. */
+export function renderContext({ start, summary, steps }: Omit<ThreadContext, 'thread'>): string {
+  const parts = [`# ${start.name}`, start.prompt];
+  if (summary !== undefined) parts.push('## Summary of the steps before', summary);
+  for (const { role, content = '' } of steps) parts.push(`## ${role}`, content);
+  return `${parts.map((part) => part.trimEnd()).join('\n\n')}\n`;
 }

@@ -125,7 +125,10 @@ async function assertRoundsLeft(
 ): Promise<number> {
   const { maxRounds } = (await readStart(home.engine, start)).payload;
   const used = head === start ? 0 : (home.rounds.get(head) ?? (await countRounds(home, head)));
-  if (used >= maxRounds) throw noRounds(maxRounds);
+  if (used >= maxRounds) {
+    const todo = 'end the thread, or start one with a larger maxRounds';
+    throw invalid('step', `would be one more than the ${maxRounds} rounds of the thread; ${todo}`);
+  }
   return used;
 }
 
@@ -135,11 +138,4 @@ async function countRounds({ engine }: WorkflowsHome, head: Hash): Promise<numbe
     rounds += states.filter(({ node }) => node.payload.role !== COMPACT_ROLE).length;
   }
   return rounds;
-}
-
-function noRounds(maxRounds: number): QuipuError<'INVALID'> {
-  return invalid(
-    'step',
-    `would be one more than the ${maxRounds} rounds of the thread; end the thread, or start one with a larger maxRounds`,
-  );
 }

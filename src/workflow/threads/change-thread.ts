@@ -1,19 +1,22 @@
 import type { Hash } from '../../base/brand.ts';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
-import type { Batch, BlobPut, LogChange } from '../../engine/batch.ts';
+import type { Batch, BlobPut, DocChange, LogChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { dayOf, historyLog, indexDoc, infoLog, noteDoc } from '../home/documents.ts';
 import { untilFirst } from '../../base/until-first.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
 import { encodeNode, encodeText, type StartNode } from '../home/nodes.ts';
-import { findThread, readIndex, readNote, type Found, type Versioned } from './thread-docs.ts';
 import {
+  findThread,
   formatIndex,
-  formatNote,
   parseHistoryLine,
+  readIndex,
+  readNote,
+  type Found,
   type HistoryLine,
   type ThreadIndex,
   type ThreadNote,
+  type Versioned,
 } from './thread-docs.ts';
 import type { Thread, ThreadEntry } from './workflows.ts';
 
@@ -93,28 +96,14 @@ function toBatch(id: ThreadId, { index, note, bundle }: From, change: Transition
     logs.push({ do: 'append', name, lines: [JSON.stringify(history)] });
   }
   if (info.length > 0) logs.push({ do: 'append', name: infoLog(bundle, id), lines: info });
-  const noted = change.note;
-  return {
-    blobs: change.puts ?? [],
-    logs,
-    docs: [
-      {
-        name: indexDoc(bundle),
-        content: formatIndex(threads),
-        expectedVersion: index.version,
-        publish: true,
-      },
-      ...(noted === undefined
-        ? []
-        : [
-            {
-              name: noteDoc(id),
-              content: noted === null ? undefined : formatNote(noted),
-              expectedVersion: note.version,
-            },
-          ]),
-    ],
-  };
+  const content = formatIndex(threads);
+  const expectedVersion = index.version;
+  const docs: DocChange[] = [{ name: indexDoc(bundle), content, expectedVersion, publish: true }];
+  if (change.note !== undefined) {
+    const noted = change.note === null ? undefined : JSON.stringify(change.note);
+    docs.push({ name: noteDoc(id), content: noted, expectedVersion: note.version });
+  }
+  return { blobs: change.puts ?? [], logs, docs };
 }
 
 /** The error for the runner of a thread and the caller of `step` when someone else was faster. */

@@ -19,10 +19,10 @@ export async function listThreads(engine: Engine, options: ListThreads): Promise
   const { state = 'active', cursor } = options;
   if (!STATES.includes(state)) throw invalid('state', `must be one of ${STATES.join(', ')}`);
   const limit = checkWhole(options.limit ?? LIST_DEFAULT, 'limit', 1, LIST_MAX);
-  const bundles =
-    options.bundle === undefined
-      ? await allOf(eachBundle(engine))
-      : [toHash(options.bundle, 'bundle')];
+  const bundles = options.bundle === undefined ? [] : [toHash(options.bundle, 'bundle')];
+  if (options.bundle === undefined) {
+    for await (const bundle of eachBundle(engine)) bundles.push(bundle);
+  }
   const range = checkRange(options);
   const from = cursor === undefined ? { active: 0, after: undefined } : parseCursor(cursor);
   const items: Thread[] = [];
@@ -61,12 +61,6 @@ function checkTime(given: number | Date, what: string): number {
 
 function isWithin(time: number, { since, until }: Range): boolean {
   return time >= since && time < until;
-}
-
-async function allOf<T>(source: AsyncIterable<T>): Promise<T[]> {
-  const items: T[] = [];
-  for await (const item of source) items.push(item);
-  return items;
 }
 
 async function listActive(engine: Engine, bundles: readonly Hash[]): Promise<Thread[]> {
@@ -109,18 +103,18 @@ function parseCursor(text: string): Cursor {
 const LINES_AT_ONCE = 32;
 
 /** The place of a thread in the list. */
-export interface HistoryPlace {
+interface HistoryPlace {
   readonly at: number;
   readonly bundle: string;
   readonly thread: string;
 }
 
-export interface Finished extends HistoryPlace {
+interface Finished extends HistoryPlace {
   readonly bundle: Hash;
   readonly line: HistoryLine;
 }
 
-export interface HistoryQuery {
+interface HistoryQuery {
   readonly bundles: readonly Hash[];
   /** Only threads that ended in this range. */
   readonly range: Range;
@@ -128,7 +122,7 @@ export interface HistoryQuery {
   readonly after: HistoryPlace | undefined;
 }
 
-export async function* walkHistory(
+async function* walkHistory(
   engine: Engine,
   { bundles, range, after }: HistoryQuery,
 ): AsyncGenerator<Finished, void, undefined> {

@@ -1,6 +1,6 @@
 import type { Hash } from '../../base/brand.ts';
-import { notFound, type QuipuError } from '../../base/errors.ts';
-import { kindOf } from '../../base/text.ts';
+import { notFound } from '../../base/errors.ts';
+import { isFields } from '../../base/fields.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { indexDoc, isHash, noteDoc, parseObject, unreadable } from '../home/documents.ts';
 import { isThreadId, type ThreadId } from '../home/workflows-home.ts';
@@ -10,10 +10,8 @@ import type { Thread, ThreadEntry } from './workflows.ts';
 export type ThreadIndex = ReadonlyMap<ThreadId, ThreadEntry>;
 
 /** A line of `history/<day>.jsonl`. */
-export interface HistoryLine {
+export interface HistoryLine extends Pick<ThreadEntry, 'head' | 'start'> {
   readonly threadId: ThreadId;
-  readonly head: Hash;
-  readonly start: Hash;
   readonly completedAt: number;
 }
 
@@ -40,15 +38,13 @@ export function parseHistoryLine(name: string, text: string): HistoryLine {
   if (isThreadId(threadId) && isHash(head) && isHash(start) && isTime(completedAt)) {
     return { threadId, head, start, completedAt };
   }
-  throw unreadable(
-    name,
-    `a line is not {threadId, head, start, completedAt}: ${text.slice(0, 200)}`,
-  );
+  const problem = `a line is not {threadId, head, start, completedAt}: ${text.slice(0, 200)}`;
+  throw unreadable(name, problem);
 }
 
 function isEntry(value: unknown): value is ThreadEntry {
-  if (kindOf(value) !== 'object') return false;
-  const { head, start, updatedAt, ...rest } = value as Record<string, unknown>;
+  if (!isFields(value)) return false;
+  const { head, start, updatedAt, ...rest } = value;
   return isHash(head) && isHash(start) && isTime(updatedAt) && Object.keys(rest).length === 0;
 }
 
@@ -80,10 +76,8 @@ export function parseNote(name: string, content: string): ThreadNote {
   for (const hash of [compact, head, start]) {
     if (hash !== undefined && !isHash(hash)) throw unreadable(name, 'a hash in it is none');
   }
-  if (
-    completedAt !== undefined &&
-    !(isHash(head) && isHash(start) && Number.isSafeInteger(completedAt))
-  ) {
+  const isEnd = isHash(head) && isHash(start) && Number.isSafeInteger(completedAt);
+  if (completedAt !== undefined && !isEnd) {
     throw unreadable(name, 'it ended, and does not say when or with which hashes');
   }
   return {
@@ -98,13 +92,7 @@ export function parseNote(name: string, content: string): ThreadNote {
 }
 
 function isChild(value: unknown): value is NonNullable<ThreadNote['child']> {
-  if (typeof value !== 'object' || value === null) return false;
-  const { at, thread } = value as Record<string, unknown>;
-  return isHash(at) && isThreadId(thread);
-}
-
-export function formatNote(note: ThreadNote): string {
-  return JSON.stringify(note);
+  return isFields(value) && isHash(value['at']) && isThreadId(value['thread']);
 }
 
 /** A document as it was read, for a change that holds only if nobody came first. */
@@ -123,7 +111,7 @@ export async function readIndex(engine: Engine, bundle: Hash): Promise<Versioned
 export async function readNote(engine: Engine, id: ThreadId): Promise<Versioned<ThreadNote>> {
   const name = noteDoc(id);
   const doc = await engine.getDoc(name);
-  if (doc === undefined) throw noThread(id);
+  if (doc === undefined) throw notFound('thread', id, `there is no workflow thread ${id}`);
   return { value: parseNote(name, doc.content), version: doc.version };
 }
 
@@ -162,8 +150,4 @@ export function toThread(id: ThreadId, { note: { value: note }, entry }: Found):
     throw unreadable(noteDoc(id), 'the thread has ended and the note does not say how');
   }
   return { id, bundle, state: 'completed', head, start, updatedAt: completedAt };
-}
-
-function noThread(id: ThreadId): QuipuError<'NOT_FOUND'> {
-  return notFound('thread', id, `there is no workflow thread ${id}`);
 }

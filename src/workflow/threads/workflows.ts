@@ -2,10 +2,8 @@ import type { Hash } from '../../base/brand.ts';
 import type { Bundles } from '../bundles/bundles.ts';
 import type { JsonObject, ThreadId } from '../home/workflows-home.ts';
 
-export interface Thread {
-  readonly id: ThreadId;
-  readonly bundle: Hash;
-  readonly state: 'active' | 'paused' | 'completed';
+/** A thread that is under way. */
+export interface ThreadEntry {
   /** The newest state; the start while there is no step. */
   readonly head: Hash;
   readonly start: Hash;
@@ -13,11 +11,10 @@ export interface Thread {
   readonly updatedAt: number;
 }
 
-/** A thread that is under way. Until the first step its head is the start. */
-export interface ThreadEntry {
-  readonly head: Hash;
-  readonly start: Hash;
-  readonly updatedAt: number;
+export interface Thread extends ThreadEntry {
+  readonly id: ThreadId;
+  readonly bundle: Hash;
+  readonly state: 'active' | 'paused' | 'completed';
 }
 
 /** A thread with what its nodes say. A node that is missing or damaged leaves its facts out. */
@@ -246,7 +243,7 @@ export interface Workflows {
   /** Starts a thread of a registered bundle and runs it here, in this process, to its end. */
   run(name: string, options: RunOptions): Promise<RunResult>;
   /** Runs a thread on from its last step, also one whose process died. No recorded step is run again. */
-  resume(id: string, options?: Omit<RunOptions, 'prompt' | 'maxRounds'>): Promise<RunResult>;
+  resume(id: string, options?: ThreadOptions): Promise<RunResult>;
   /** The process that runs the thread stops behind the current step. */
   pause(id: string): Promise<Thread>;
   /** Ends the thread with return code 130; the process that runs it stops at once. */
