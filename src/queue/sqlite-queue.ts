@@ -62,7 +62,14 @@ import { isEventDamage, type Inserted } from './sqlite/event-table.ts';
 import { createQueueFolder } from './sqlite/open-database.ts';
 import { OpenParts, OpenLimit, type Parts } from './sqlite/open-parts.ts';
 import { compileStored, compileText, type QueueDatabase } from './sqlite/queue-database.ts';
-import { failure, info, logUncounted, warn, type LogLine } from './sqlite/runtime-log.ts';
+import {
+  failure,
+  info,
+  logUncounted,
+  warn,
+  type LogLine,
+  type RuntimeLog,
+} from './sqlite/runtime-log.ts';
 
 const COUNT_EVERY = 64;
 
@@ -225,8 +232,12 @@ export class SqliteQueue implements Queue {
 
   /** Counts and writes lines in the queue's log. */
   log(...lines: readonly LogLine[]): void {
+    this.#withLog((log) => log.write(...lines));
+  }
+
+  #withLog(work: (log: RuntimeLog) => void): void {
     try {
-      this.#parts.get().log.write(...lines);
+      work(this.#parts.get().log);
     } catch {
       // Without the folder there is no log.
     }
@@ -236,7 +247,7 @@ export class SqliteQueue implements Queue {
   async close(): Promise<void> {
     await this.#intake.flush();
     await this.#wakeUp.settled();
-    if (this.#uncounted > 0) this.#countLines();
+    if (this.#uncounted > 0) this.#withLog((log) => log.count(this.#uncounted));
     this.#parts.end();
   }
 
@@ -268,15 +279,6 @@ export class SqliteQueue implements Queue {
       return events.map((_, at) => stored.firstId + at);
     } catch (error) {
       throw this.#inTheLog(error);
-    }
-  }
-
-  #countLines(): void {
-    try {
-      this.#parts.get().log.count(this.#uncounted);
-      this.#uncounted = 0;
-    } catch {
-      // Without the folder there is no log.
     }
   }
 

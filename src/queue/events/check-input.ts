@@ -23,10 +23,10 @@ import type {
 /** Bytes of one event's content in UTF-8. */
 export const CONTENT_BYTES_MAX: number = 8 << 20;
 export const SOURCE_BYTES_MAX = 1024;
-export const HANDLER_BYTES_MAX: number = 16 * 1024;
-export const CONSUMER_CHARS_MAX = 128;
+const HANDLER_BYTES_MAX: number = 16 * 1024;
+const CONSUMER_CHARS_MAX = 128;
 /** The name of a file has at most 255 bytes, and a suffix follows this name. */
-export const CONSUMER_BYTES_MAX = 200;
+const CONSUMER_BYTES_MAX = 200;
 /** A batch is one transaction and stays in memory until it is written. */
 export const BATCH_EVENTS_MAX = 1_000_000;
 export const BATCH_BYTES_MAX: number = 256 << 20;

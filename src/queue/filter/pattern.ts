@@ -103,7 +103,7 @@ type OneCharacter = Exclude<PatternPiece, { readonly kind: 'any' | 'text' }>;
 type Codes = readonly (readonly [number, number])[];
 
 /** Whether the pattern matches the whole text. Yields now and then, for a caller that lets others work meanwhile. */
-export function* matchText(
+function* matchText(
   whole: string,
   pieces: readonly PatternPiece[],
   isCaseSensitive: boolean,

@@ -53,7 +53,7 @@ const GROUP_EVENTS_MAX = 5000;
 const LOOK_MS = 2000;
 
 /** A queue in tables. Any number of processes on any number of machines may use it. */
-export class PostgresQueue implements Queue {
+class PostgresQueue implements Queue {
   readonly #name: string;
   readonly #database: Database;
   readonly #rings: QueueRings;

@@ -9,6 +9,8 @@ import {
   readdirSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { parseJsonObject } from '../../base/fields.ts';
+import { LineSplitter } from '../../base/json-lines.ts';
 import { FILE_LINES_MAX } from '../events/check-input.ts';
 import { toLine, readLine } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
@@ -215,24 +217,17 @@ function idOf(line: Uint8Array): number | undefined {
   return id === undefined ? undefined : Number(id);
 }
 
-/** Yields the lines that end with a line feed. */
-function* linesOf(file: number): Generator<Buffer, void, undefined> {
-  let rest: Buffer = Buffer.alloc(0);
+/** Yields the lines that end with a line feed, without those that are longer than any line of ours. */
+function* linesOf(file: number): Generator<Uint8Array, void, undefined> {
+  const splitter = new LineSplitter(0, LINE_BYTES_MAX);
   for (let at = 0; ;) {
     const piece = Buffer.allocUnsafe(PIECE_BYTES);
     const read = readSync(file, piece, 0, PIECE_BYTES, at);
     if (read === 0) return;
     at += read;
-    rest =
-      rest.length === 0 ? piece.subarray(0, read) : Buffer.concat([rest, piece.subarray(0, read)]);
-    let start = 0;
-    for (let end = rest.indexOf(LF); end !== -1; end = rest.indexOf(LF, start)) {
-      yield rest.subarray(start, end);
-      start = end + 1;
+    for (const { bytes } of splitter.take(piece.subarray(0, read))) {
+      if (bytes !== undefined) yield bytes;
     }
-    rest = rest.subarray(start);
-    // No line of ours is as long as that.
-    if (rest.length > LINE_BYTES_MAX) rest = Buffer.alloc(0);
   }
 }
 
@@ -264,7 +259,7 @@ interface Tail {
  * Finds the last event of a file of events, from the end of the file. Returns undefined when the last line is not an
  * event.
  */
-export function readTail(file: number, size: number): Tail | undefined {
+function readTail(file: number, size: number): Tail | undefined {
   const end = lineEndBefore(file, size, size);
   if (end === undefined) return undefined;
   if (end === 0) return { id: 0, end: 0 };
@@ -272,8 +267,8 @@ export function readTail(file: number, size: number): Tail | undefined {
   if (start === undefined) return undefined;
   const line = Buffer.alloc(end - 1 - start);
   readSync(file, line, 0, line.length, start);
-  const id = parseId(line.toString('utf8'));
-  return id === undefined ? undefined : { id, end };
+  const id = parseJsonObject(line.toString('utf8'))?.['id'];
+  return typeof id === 'number' && Number.isSafeInteger(id) ? { id, end } : undefined;
 }
 
 /** The position just behind the last line feed before `before`, or 0 without one. Undefined when it is too far away. */
@@ -288,14 +283,4 @@ function lineEndBefore(file: number, before: number, size: number): number | und
     end = start;
   }
   return 0;
-}
-
-function parseId(line: string): number | undefined {
-  try {
-    const { id } = JSON.parse(line) as { id?: unknown };
-    return typeof id === 'number' && Number.isSafeInteger(id) ? id : undefined;
-  } catch {
-    // The line is not JSON, so it is not an event.
-    return undefined;
-  }
 }

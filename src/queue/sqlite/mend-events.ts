@@ -35,7 +35,9 @@ export function mendEvents(folder: QueueFolder, table: EventTable): number {
       (id) => isMissing(id) || isDamaged.has(id),
     )) {
       const { id } = event;
-      const row = isDamaged.has(id) ? findRow(table, id) : undefined;
+      const row = isDamaged.has(id)
+        ? [...table.stored({ after: id - 1, through: id })][0]
+        : undefined;
       // Past the newest event, ids must follow one another: an id in a damaged line is no reason for a gap.
       if (row === undefined ? id > last + 1 : !isProved(row, event, sum)) continue;
       table.restore([event]);
@@ -44,10 +46,6 @@ export function mendEvents(folder: QueueFolder, table: EventTable): number {
     }
     return mended;
   });
-}
-
-function findRow(table: EventTable, id: number): StoredEvent | undefined {
-  return [...table.stored({ after: id - 1, through: id })][0];
 }
 
 function isProved({ sum, ...row }: StoredEvent, event: QueueEvent, lineSum: number): boolean {

@@ -66,9 +66,9 @@ export function listQueueFolders(parent: string): string[] {
   return listFolders(parent, (folder) => existsSync(folder.database));
 }
 
-/** The names of folders that were queues: they have a mirror, and no database. */
-export function listLostQueues(parent: string): string[] {
-  return listFolders(parent, ({ database, mirror }) => !existsSync(database) && existsSync(mirror));
+/** Also the names of folders that were queues: they have a mirror, and no database. */
+export function listAllQueues(parent: string): string[] {
+  return listFolders(parent, ({ database, mirror }) => existsSync(database) || existsSync(mirror));
 }
 
 function listFolders(parent: string, isOne: (folder: QueueFolder) => boolean): string[] {

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Database, firstColumn, isSqliteError, type Statement } from '../../base/sqlite.ts';
+import { Database, firstColumn, isSqliteError } from '../../base/sqlite.ts';
 import type { FileCopies } from '../../engine/upkeep.ts';
 import { sumOf } from '../events/event-line.ts';
 import type { QueueEvent } from '../events/queue.ts';
@@ -16,7 +16,7 @@ import {
 } from '../sqlite/open-database.ts';
 import { QueueDatabase } from '../sqlite/queue-database.ts';
 import {
-  listLostQueues,
+  listAllQueues,
   listQueueFolders,
   queueFolder,
   putAside,
@@ -37,7 +37,7 @@ const PROBLEMS_MAX = 10;
 /** Reads every event of every queue in a folder, and returns the problems. */
 export async function checkQueues(parent: string): Promise<QueueProblem[]> {
   const problems: QueueProblem[] = [];
-  for (const queue of [...listQueueFolders(parent), ...listLostQueues(parent)].toSorted()) {
+  for (const queue of listAllQueues(parent)) {
     const found = await verifyQueue(queueFolder(join(parent, queue)));
     problems.push(...found.map((what) => ({ queue, what })));
   }
@@ -69,12 +69,12 @@ export async function verifyQueue(folder: QueueFolder): Promise<string[]> {
   }
 }
 
-export function nameRange({ after, through }: IdRange): string {
+function nameRange({ after, through }: IdRange): string {
   return through === after + 1 ? `event ${through} is` : `events ${after + 1} to ${through} are`;
 }
 
 /** Returns what SQLite reports about its own file. */
-export function checkDatabase(path: string): string[] {
+function checkDatabase(path: string): string[] {
   try {
     const database = new Database(path, { access: 'read' });
     try {
@@ -95,8 +95,7 @@ export function checkDatabase(path: string): string[] {
 
 /** Repairs every queue in a folder. Returns the losses. */
 export function repairQueues(parent: string): QueueProblem[] {
-  const names = [...listQueueFolders(parent), ...listLostQueues(parent)].toSorted();
-  return names.flatMap((queue) =>
+  return listAllQueues(parent).flatMap((queue) =>
     repairQueue(queueFolder(join(parent, queue))).map((what) => ({ queue, what })),
   );
 }
@@ -185,18 +184,15 @@ function* salvageEvents(source: Database, folder: QueueFolder): Generator<QueueE
   );
   if (read === undefined) return;
   for (let after = 0; after < end; after += STRETCH) {
-    const pieces = readOr(() => read.all(after, after + STRETCH)) ?? [...one(read, after)];
+    const ids = Array.from({ length: STRETCH }, (_, at) => after + at);
+    const pieces =
+      readOr(() => read.all(after, after + STRETCH)) ??
+      // Where events cannot be read together, they are read one by one.
+      ids.flatMap((id) => readOr(() => read.all(id, id + 1)) ?? []);
     for (const row of pieces) {
       const { sum, ...event } = toStoredEvent(row);
       if (sum === sumOf(event)) yield event;
     }
-  }
-}
-
-/** Reads events one by one, where they cannot be read together. */
-function* one(read: Statement<number[], StoredRow>, after: number): Generator<StoredRow> {
-  for (let id = after; id < after + STRETCH; id += 1) {
-    yield* readOr(() => read.all(id, id + 1)) ?? [];
   }
 }
 

@@ -57,7 +57,7 @@ const FORGIVE = `UPDATE quipu.queue_consumers SET retry_at = NULL, waits_after =
 /** For tests that look at the query plans. */
 export const CONSUMER_STATEMENTS: readonly Statement[] = [ACKNOWLEDGE, LOOK, SET_BOOKMARK, ALL];
 
-export interface LeasableRow extends ConsumerRow, Bookmarked {
+interface LeasableRow extends ConsumerRow, Bookmarked {
   readonly leased: boolean;
 }
 
@@ -139,7 +139,7 @@ interface Bookmarked {
   readonly bookmark_to: number;
 }
 
-export interface AckRow extends Bookmarked {
+interface AckRow extends Bookmarked {
   readonly filter: string | null;
   readonly last_id: number;
 }

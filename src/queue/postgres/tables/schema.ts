@@ -77,7 +77,7 @@ export function fromStored(stored: string): string {
 }
 
 /** SQL for the characters of a stored text before its first NUL: SQLite looks no further for a pattern. */
-export function sqlPatternText(stored: string): string {
+function sqlPatternText(stored: string): string {
   return `replace(split_part(${stored}, E'\\x01\\x01', 1), E'\\x01\\x02', E'\\x01')`;
 }
 
@@ -109,7 +109,7 @@ export const postgresDialect: SqlDialect = {
   like(left, { pattern, escape }, bind) {
     const pieces = readLike(pattern, escape);
     if (pieces === undefined) return never(left);
-    const text = lowerAscii(toLikePattern(pieces));
+    const text = toLikePattern(pieces).replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
     return `lower(${sqlPatternText(left)} ${C}) LIKE ${bind(text)}`;
   },
 
@@ -121,7 +121,7 @@ export const postgresDialect: SqlDialect = {
       return `${text} LIKE ${bind(toLikePattern(pieces))}`;
     }
     if (pieces.some((piece) => piece.kind === 'set' && matchesNothing(piece))) return never(left);
-    return `${text} ~ ${bind(toRegExp(pieces))}`;
+    return `${text} ~ ${bind(`^${pieces.map(toExpression).join('')}$`)}`;
   },
 };
 
@@ -144,10 +144,6 @@ function toLikePattern(pieces: readonly PatternPiece[]): string {
       return piece.kind === 'any' ? '%' : '_';
     })
     .join('');
-}
-
-function toRegExp(pieces: readonly PatternPiece[]): string {
-  return `^${pieces.map(toExpression).join('')}$`;
 }
 
 function toExpression(piece: PatternPiece): string {
@@ -184,8 +180,4 @@ function withoutEmptyRanges(piece: PatternPiece): PatternPiece {
 
 function matchesNothing(set: PatternPiece & { readonly kind: 'set' }): boolean {
   return !set.negated && set.ranges.length === 0;
-}
-
-function lowerAscii(text: string): string {
-  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -132,7 +132,9 @@ export class Worker {
       return found.isWhole;
     }
     const askedAt = performance.now();
-    const lease = await leases.acquire(row, newHolder(), this.#work.leaseMs);
+    // The name tells where the holder runs, and is unique.
+    const holder = `${hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`;
+    const lease = await leases.acquire(row, holder, this.#work.leaseMs);
     if (lease === undefined) return true;
     const { retry = RETRY_POLICY, guarded = true } = this.#setup;
     const signals = { stopping: this.#work.signal, killing: this.#killing.signal };
@@ -168,9 +170,4 @@ function skip(error: unknown): true {
 
 function keyOf({ queue, consumer_id }: DueRow): string {
   return `${queue}/${consumer_id}`;
-}
-
-/** The name tells where the holder runs, and is unique. */
-function newHolder(): string {
-  return `${hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`;
 }
