@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newToken, readLock, writeLock } from '../../src/queue/dispatch/consumer-lock.ts';
@@ -42,6 +42,20 @@ describe('a supervisor', () => {
     await supervise(queue);
     expect(await state()).toMatchObject({ state: 'idle', failures: 0, last_error: null });
     expect(existsSync(runs)).toBe(true);
+  });
+
+  it('counts the failures that a supervisor before it has noted', async () => {
+    const queue = openQueue();
+    const runs = join(queue.folder.path, 'runs');
+    await queue.subscribe({ consumer: 'w', handler: `echo run >> ${runs}; exit 1` });
+    await queue.push(message('a'));
+    const database = new QueueDatabase(queue.folder.database);
+    const noted = { consumer_id: 'w', failures: 2, failed: false, last_error: 'exit 1' };
+    database.setFailure(noted, new Date().toISOString());
+    database.close();
+    await supervise(queue);
+    expect((await queue.info()).progress[0]).toMatchObject({ state: 'failed', failures: 3 });
+    expect(readFileSync(runs, 'utf8')).toBe('run\n');
   });
 
   it('does not run one again that acknowledges nothing, and ends when it is unsubscribed', async () => {
