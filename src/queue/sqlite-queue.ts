@@ -248,6 +248,7 @@ export class SqliteQueue implements Queue {
     await this.#intake.flush();
     await this.#wakeUp.settled();
     if (this.#uncounted > 0) this.#withLog((log) => log.count(this.#uncounted));
+    this.#uncounted = 0;
     this.#parts.end();
   }
 
