@@ -3,8 +3,8 @@ export type { ErrorCode, ErrorData } from './base/errors.ts';
 export type { HttpClientOptions } from './client/http/http-asker.ts';
 export { HttpTransport } from './client/http/http-transport.ts';
 export type { HttpTransportOptions } from './client/http/http-transport.ts';
-export { readEvents } from './client/http/read-answer.ts';
-export type { ServerEvent } from './client/http/read-answer.ts';
+export { readEvents } from './client/http/http-asker.ts';
+export type { ServerEvent } from './client/http/http-asker.ts';
 export { WebClient } from './client/http/web-client.ts';
 export type {
   IdLike,

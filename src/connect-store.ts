@@ -3,7 +3,7 @@ import { parseAddress } from './client/parse-address.ts';
 import type { Address } from './client/parse-address.ts';
 import { RemoteEngine } from './client/remote-engine.ts';
 import { remoteQueues, remoteVerbs } from './client/remote-verbs.ts';
-import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
+import { TIMEOUT_MS_DEFAULT } from './client/transport.ts';
 import { dialTo } from './client/socket/dial.ts';
 import { SocketTransport } from './client/socket/socket-transport.ts';
 import type { Transport } from './client/transport.ts';

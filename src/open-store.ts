@@ -2,7 +2,7 @@ import { shown } from './base/text.ts';
 import { type QuipuError, invalid, unsupported } from './base/errors.ts';
 import { given } from './base/given.ts';
 import { parsePlace } from './base/place.ts';
-import { TIMEOUT_MS_DEFAULT } from './client/retry.ts';
+import { TIMEOUT_MS_DEFAULT } from './client/transport.ts';
 import type { ConnectOptions } from './connect-store.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import { openHosted } from './host/host.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuipuError } from '../base/errors.ts';
 import { pauseMs } from '../base/pause.ts';
 import type { Change } from '../engine/batch.ts';
-import { isPassing } from './retry.ts';
+import { isPassing } from './transport.ts';
 import type { Transport } from './transport.ts';
 
 // The changes of a store, from one stream for all listeners.

@@ -6,11 +6,9 @@ import type { Progress } from '../engine/progress.ts';
 import { rowOf } from '../wire/calls.ts';
 import type { CallName } from '../wire/calls.ts';
 import type { ChangeFeed } from './change-feed.ts';
-import { isOutcomeUnknown, outcomeUnknown } from './transport.ts';
-import type { Transport } from './transport.ts';
+import { isOutcomeUnknown, outcomeUnknown, isPassing, tryAgain, withRetries } from './transport.ts';
+import type { Transport, FailedAttempt, RetryPlan } from './transport.ts';
 import { keyScope, repetitionOf, splitBlobs } from './plan-commit.ts';
-import { isPassing, tryAgain, withRetries } from './retry.ts';
-import type { FailedAttempt, RetryPlan } from './retry.ts';
 
 /** Sends requests to the server, and decides which are repeated, which are refused, and which wait. */
 export class Requests {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { QuipuError } from '../base/errors.ts';
-import { outcomeUnknown, timedOut, unavailable } from './transport.ts';
-import { withRetries } from './retry.ts';
+import { outcomeUnknown, timedOut, unavailable, withRetries } from './transport.ts';
 
 const plan = { timeoutMs: 5000, repeatable: true, isOver: () => false };
 

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QuipuError, isQuipuError, storeClosed } from '../base/errors.ts';
-import { unavailable } from '../client/transport.ts';
+import { unavailable, isPassing, TIMEOUT_MS_DEFAULT } from '../client/transport.ts';
 import type { Transport } from '../client/transport.ts';
 import type { RemoteEngine } from '../client/remote-engine.ts';
-import { isPassing, TIMEOUT_MS_DEFAULT } from '../client/retry.ts';
 import type { SocketTransport } from '../client/socket/socket-transport.ts';
 import type { Engine } from '../engine/engine.ts';
 import { readOwnerNote } from '../engine/files/disk/owner-note.ts';
@@ -161,7 +160,7 @@ export class Host {
   async #openSocket(): Promise<SocketTransport> {
     const [{ SocketTransport }, { dialOwner }] = await Promise.all([
       import('../client/socket/socket-transport.ts'),
-      import('./dial-owner.ts'),
+      import('./elsewhere.ts'),
     ]);
     const { durability, timeoutMs } = this.#options;
     return new SocketTransport({ dial: dialOwner(this.#folder, durability), timeoutMs });
@@ -172,7 +171,7 @@ export class Host {
     try {
       await socket.connect(timeoutMs);
     } catch (error) {
-      const { findWeakness } = await import('./dial-owner.ts');
+      const { findWeakness } = await import('./elsewhere.ts');
       const weakness = findWeakness(this.#folder, this.#options.durability);
       if (weakness !== undefined) throw weakness;
       if (isQuipuError(error) && isPassing(error)) return error;

@@ -5,8 +5,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { ChosenAccess } from './choose-access.ts';
 import { chooseAccess, isLoopback } from './choose-access.ts';
 import { createLog } from './log/log.ts';
-import { changeTokenFile } from './access/token-file.ts';
-import { toTokenRecord } from './access/token.ts';
+import { changeTokenFile, toTokenRecord } from './access/token-file.ts';
 
 let folder: string;
 let tokenFile: string;

@@ -1,8 +1,7 @@
 import type { Opened } from './open-served.ts';
-import type { HttpLimits } from './http/exchange/http-service.ts';
+import type { HttpLimits } from './http/exchange/route.ts';
 import type { McpService } from './http/routes/mcp.ts';
 import type { Log, LogLevel } from './log/log.ts';
-import type { TlsFiles } from './read-tls.ts';
 import type { BinaryLimits } from './request/request.ts';
 
 export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
@@ -12,6 +11,12 @@ type ServerLimits = Partial<
   Pick<HttpLimits, 'connections' | 'bodyBytes' | 'stallMs' | 'keepAliveMs'> &
     Pick<BinaryLimits, 'pipelinedBytes' | 'answerMs'>
 >;
+
+/** PEM files. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
 
 export interface ServerOptions {
   /** The folder of the store; created when it does not exist. */

@@ -6,9 +6,7 @@ import type { Demo } from './demo.ts';
 import { bothHooks, logHooks } from './log/log.ts';
 import type { Log } from './log/log.ts';
 import { openServed } from './open-served.ts';
-import { readTls } from './read-tls.ts';
-import type { Tls } from './read-tls.ts';
-import type { ServerOptions } from './server-options.ts';
+import type { ServerOptions, TlsFiles } from './server-options.ts';
 import { given } from '../base/given.ts';
 import { invalid, locked } from '../base/errors.ts';
 import { ownerAccess } from './access/access.ts';
@@ -21,6 +19,9 @@ import type { HttpServer, HttpServerOptions } from './http/create-http-server.ts
 import { bindSocket } from './local/owner-socket.ts';
 import { ByteBudget } from './memory/byte-budget.ts';
 import { createMetrics } from './metrics/create-metrics.ts';
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
 
 // One process that serves one store: it opens the store, access control and the listeners, and closes them.
 // Invariants
@@ -196,4 +197,49 @@ function toListenError(error: unknown, host: string, port: number, option: strin
     return invalid('--host', `${host} is not an address of this machine (${code})`);
   }
   return error as Error;
+}
+
+/** The certificate and the key as PEM texts. */
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/**
+ * Throws INVALID, with the file, if no handshake could succeed. A certificate that is expired or not yet valid is only
+ * logged.
+ */
+async function readTls(files: TlsFiles, log: Log, nowMs: number): Promise<Tls> {
+  const cert = await readText('--tls-cert', files.certFile);
+  const key = await readText('--tls-key', files.keyFile);
+  const parsed = parseCertificate(cert, files.certFile);
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw invalid('--tls-key', `${files.keyFile} does not fit the certificate: ${reason}`);
+  }
+  const { validFrom, validTo } = parsed;
+  if (Date.parse(validFrom) > nowMs || Date.parse(validTo) < nowMs) {
+    log.warn({ validFrom, validTo }, 'the certificate is out of its time: clients will refuse it');
+  }
+  return { cert, key };
+}
+
+async function readText(option: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw invalid(option, `cannot be read: ${path} (${code})`);
+  }
+}
+
+function parseCertificate(pem: string, path: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw invalid('--tls-cert', `${path} is not a certificate in PEM form: ${reason}`);
+  }
 }

@@ -1,8 +1,7 @@
 import type { Hash } from '../base/brand.ts';
 import { writeU64 } from '../format/bytes.ts';
-import { ByteReader } from './byte-reader.ts';
-import { ByteWriter } from './byte-writer.ts';
-import type { Parts } from './byte-writer.ts';
+import { ByteReader, ByteWriter } from './byte-codec.ts';
+import type { Parts } from './byte-codec.ts';
 import { NAME_BYTES_MAX, RAW_BYTES_MAX } from './limits.ts';
 import { AppendFlag } from './message-type.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toHash } from '../base/brand.ts';
-import { ByteReader } from './byte-reader.ts';
-import { ByteWriter } from './byte-writer.ts';
+import { ByteReader, ByteWriter } from './byte-codec.ts';
 
 describe('ByteWriter', () => {
   it('writes across the end of a block as within it', () => {

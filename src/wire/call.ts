@@ -1,7 +1,6 @@
 import type { ByteParts, CallBody } from './call-values.ts';
-import { ByteReader } from './byte-reader.ts';
-import { ByteWriter } from './byte-writer.ts';
-import type { Parts } from './byte-writer.ts';
+import { ByteReader, ByteWriter } from './byte-codec.ts';
+import type { Parts } from './byte-codec.ts';
 import { readError, writeError } from './error-message.ts';
 import type { ErrorMessage } from './error-message.ts';
 import { REQUEST_ID_BYTES } from './frame.ts';

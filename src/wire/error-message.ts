@@ -1,9 +1,8 @@
 import { QuipuError, unsupported } from '../base/errors.ts';
 import type { ErrorCode, ErrorData } from '../base/errors.ts';
 import { encodeUtf8 } from '../base/text.ts';
-import { ByteReader } from './byte-reader.ts';
-import { ByteWriter } from './byte-writer.ts';
-import type { Parts } from './byte-writer.ts';
+import { ByteReader, ByteWriter } from './byte-codec.ts';
+import type { Parts } from './byte-codec.ts';
 import { parseJsonObject } from '../base/fields.ts';
 import { DETAIL_BYTES_MAX } from './limits.ts';
 

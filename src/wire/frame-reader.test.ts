@@ -1,9 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { encodeFrame, toReqId } from './frame.ts';
-import { FrameReader } from './frame-reader.ts';
-import type { FrameEvent } from './frame-reader.ts';
+import { encodeFrame, toReqId, FrameReader } from './frame.ts';
+import type { FrameEvent } from './frame.ts';
 import { FRAME_PAYLOAD_MAX, FRAME_PAYLOAD_MAX_UNKNOWN } from './limits.ts';
 
 const REQ = toReqId(0xfedc_ba98_7654_3210n);

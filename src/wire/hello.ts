@@ -1,6 +1,5 @@
-import { ByteReader } from './byte-reader.ts';
-import { ByteWriter } from './byte-writer.ts';
-import type { Parts } from './byte-writer.ts';
+import { ByteReader, ByteWriter } from './byte-codec.ts';
+import type { Parts } from './byte-codec.ts';
 import { parseJsonObject } from '../base/fields.ts';
 import { META_BYTES_MAX, NAME_BYTES_MAX } from './limits.ts';
 

@@ -5,7 +5,7 @@ import {
   eventJson,
   messageJson,
   statusJson,
-} from '../../src/server/http/routes/chat-schemas.ts';
+} from '../../src/server/http/routes/chats.ts';
 import { json, serveHttp } from '../service/http-rig.ts';
 import { join, textsOf } from '../../src/testing/chat-suite/fixture.ts';
 

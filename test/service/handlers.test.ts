@@ -5,8 +5,7 @@ import { openStore } from '../../src/open-store.ts';
 import type { Scope } from '../../src/server/access/access.ts';
 import { startServer } from '../../src/server/start-server.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
-import { changeTokenFile } from '../../src/server/access/token-file.ts';
-import { toTokenRecord } from '../../src/server/access/token.ts';
+import { changeTokenFile, toTokenRecord } from '../../src/server/access/token-file.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshFolder } from '../../src/testing/fresh-folder.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GetBefore, GetRange, Page } from '../../src/wire/cxdb/pages.ts';
+import type { GetBefore, GetRange, Page } from '../../src/wire/cxdb/turns.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import { SocketPeer } from './socket-peer.ts';
 import { startSocketServer } from './socket-server.ts';

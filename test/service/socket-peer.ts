@@ -1,8 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
+import { encodeFrame, toReqId, FrameReader } from '../../src/wire/frame.ts';
 import type { Frame } from '../../src/wire/frame.ts';
-import { FrameReader } from '../../src/wire/frame-reader.ts';
 import { decodeError } from '../../src/wire/error-message.ts';
 import type { ErrorMessage } from '../../src/wire/error-message.ts';
 import { encodeHello, helloMeta } from '../../src/wire/hello.ts';

@@ -10,8 +10,8 @@ import {
 } from 'vitest';
 import { hashBytes } from '../../src/base/hash.ts';
 import { encodeUnsubscribe } from '../../src/wire/call.ts';
-import { FROM_NOW, Want } from '../../src/wire/cxdb/subscribe.ts';
-import type { Push } from '../../src/wire/cxdb/subscribe.ts';
+import { FROM_NOW, Want } from '../../src/wire/cxdb/turns.ts';
+import type { Push } from '../../src/wire/cxdb/turns.ts';
 import { toReqId } from '../../src/wire/frame.ts';
 import { MessageType, PUSHED } from '../../src/wire/message-type.ts';
 import { SocketPeer, errorIn } from './socket-peer.ts';

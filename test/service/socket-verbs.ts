@@ -3,7 +3,7 @@ import { appendTurnFlags, encodeAppendTurn } from '../../src/wire/append-turn.ts
 import type { Ack, AppendTurn, TurnInput } from '../../src/wire/append-turn.ts';
 import { toCall } from '../../src/wire/call-values.ts';
 import { encodeCall } from '../../src/wire/call.ts';
-import type { GetLast, Page } from '../../src/wire/cxdb/pages.ts';
+import type { GetLast, Page } from '../../src/wire/cxdb/turns.ts';
 import { MessageType } from '../../src/wire/message-type.ts';
 import type { SocketPeer } from './socket-peer.ts';
 import {

@@ -2,9 +2,8 @@ import type { Hash } from '../../src/base/brand.ts';
 import { HASH_BYTES } from '../../src/base/hash.ts';
 import { Compression, writeKey, writeTurnInput } from '../../src/wire/append-turn.ts';
 import type { Ack } from '../../src/wire/append-turn.ts';
-import { ByteReader } from '../../src/wire/byte-reader.ts';
-import { ByteWriter } from '../../src/wire/byte-writer.ts';
-import type { Parts } from '../../src/wire/byte-writer.ts';
+import { ByteReader, ByteWriter } from '../../src/wire/byte-codec.ts';
+import type { Parts } from '../../src/wire/byte-codec.ts';
 import { outcomeNumber, readOutcome, PatchFlag } from '../../src/wire/cxdb/messages.ts';
 import type {
   AppendBatch,
@@ -18,7 +17,7 @@ import type {
   DeltaAck,
   Seal,
 } from '../../src/wire/cxdb/messages.ts';
-import { EXT_ROW_BYTES, TURN_REC_BYTES_MIN } from '../../src/wire/cxdb/pages.ts';
+import { EXT_ROW_BYTES, TURN_REC_BYTES_MIN, PushKind } from '../../src/wire/cxdb/turns.ts';
 import type {
   ExtRow,
   GetBefore,
@@ -27,9 +26,9 @@ import type {
   Page,
   PageOptions,
   TurnRec,
-} from '../../src/wire/cxdb/pages.ts';
-import { PushKind } from '../../src/wire/cxdb/subscribe.ts';
-import type { Push, Subscribe } from '../../src/wire/cxdb/subscribe.ts';
+  Push,
+  Subscribe,
+} from '../../src/wire/cxdb/turns.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { AppendFlag, PageFlag } from '../../src/wire/message-type.ts';
 

@@ -1,6 +1,6 @@
 import { toHash } from '../../src/base/brand.ts';
 import type { AppendTurn, TurnInput } from '../../src/wire/append-turn.ts';
-import type { PageOptions, TurnRec } from '../../src/wire/cxdb/pages.ts';
+import type { PageOptions, TurnRec } from '../../src/wire/cxdb/turns.ts';
 
 // The parts that the values of several examples share.
 

@@ -3,7 +3,7 @@ import { fromCall, toCall } from '../../src/wire/call-values.ts';
 import type { CallBody } from '../../src/wire/call-values.ts';
 import { toQuipuError } from '../../src/wire/error-message.ts';
 import type { ErrorMessage } from '../../src/wire/error-message.ts';
-import { FrameReader } from '../../src/wire/frame-reader.ts';
+import { FrameReader } from '../../src/wire/frame.ts';
 import type { Frame } from '../../src/wire/frame.ts';
 import { parseHelloMeta } from '../../src/wire/hello.ts';
 import { MessageType, countingFlags } from '../../src/wire/message-type.ts';

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { isQuipuError } from '../../src/base/errors.ts';
-import { FrameReader } from '../../src/wire/frame-reader.ts';
-import { encodeFrame, toReqId } from '../../src/wire/frame.ts';
+import { FrameReader, encodeFrame, toReqId } from '../../src/wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { MessageType, PUSHED, countingFlags } from '../../src/wire/message-type.ts';
 import { documentedFrames } from './documented-frames.ts';

@@ -1,7 +1,7 @@
 import * as blob from '../../src/wire/cxdb/messages.ts';
 import * as head from '../../src/wire/cxdb/messages.ts';
-import * as pages from '../../src/wire/cxdb/pages.ts';
-import * as subscribe from '../../src/wire/cxdb/subscribe.ts';
+import * as pages from '../../src/wire/cxdb/turns.ts';
+import * as subscribe from '../../src/wire/cxdb/turns.ts';
 import {
   appendTurnFlags,
   decodeAppendTurn,
@@ -10,7 +10,7 @@ import {
   encodeAppendTurn,
   encodeRowAck,
 } from '../../src/wire/append-turn.ts';
-import type { Parts } from '../../src/wire/byte-writer.ts';
+import type { Parts } from '../../src/wire/byte-codec.ts';
 import {
   decodeCall,
   decodeCallReply,
@@ -30,8 +30,7 @@ import {
   decodeSeal,
   encodeDeltaAck,
 } from '../../src/wire/cxdb/messages.ts';
-import { encodePage } from '../../src/wire/cxdb/pages.ts';
-import { encodePush } from '../../src/wire/cxdb/subscribe.ts';
+import { encodePage, encodePush } from '../../src/wire/cxdb/turns.ts';
 import { decodeError, encodeError } from '../../src/wire/error-message.ts';
 import {
   decodeHello,

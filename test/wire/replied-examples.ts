@@ -1,7 +1,6 @@
 import { toReqId } from '../../src/wire/frame.ts';
 import { helloMeta } from '../../src/wire/hello.ts';
-import { LAST_DEPTHS } from '../../src/wire/cxdb/pages.ts';
-import { FROM_NOW } from '../../src/wire/cxdb/subscribe.ts';
+import { LAST_DEPTHS, FROM_NOW } from '../../src/wire/cxdb/turns.ts';
 import { example } from './example.ts';
 import type { Example } from './example.ts';
 import {

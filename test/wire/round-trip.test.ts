@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { encodeFrame } from '../../src/wire/frame.ts';
-import { FrameReader } from '../../src/wire/frame-reader.ts';
+import { encodeFrame, FrameReader } from '../../src/wire/frame.ts';
 import { FRAME_PAYLOAD_MAX } from '../../src/wire/limits.ts';
 import { bytes, data, hash, safeNumber, text, u32 } from '../golden/arbitraries.ts';
 import { MESSAGES, messageNamed } from './messages.ts';

@@ -2,15 +2,17 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { exists, invalid, notFound } from '../../base/errors.ts';
-import { changeTokenFile, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import {
+  changeTokenFile,
+  readTokenFile,
+  tokenFileOf,
   SCOPES,
   isTokenName,
   hasExpired,
   mintToken,
   toTokenRecord,
-} from '../../server/access/token.ts';
-import type { TokenRecord } from '../../server/access/token.ts';
+} from '../../server/access/token-file.ts';
+import type { TokenRecord } from '../../server/access/token-file.ts';
 import { isAddress, quipuVerb, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { parseDuration } from '../kit/parse.ts';
 import { tableOf, toFacts, toTime } from '../kit/text.ts';

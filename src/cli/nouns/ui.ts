@@ -5,8 +5,12 @@ import { invalid, isQuipuError } from '../../base/errors.ts';
 import { parsePlace } from '../../base/place.ts';
 import type { Opened } from '../../server/open-served.ts';
 import type { RunningServer } from '../../server/start-server.ts';
-import { changeTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
-import { mintToken, toTokenRecord } from '../../server/access/token.ts';
+import {
+  changeTokenFile,
+  tokenFileOf,
+  mintToken,
+  toTokenRecord,
+} from '../../server/access/token-file.ts';
 import { quipuVerb, type CommandIo, type QuipuVerb } from '../kit/command.ts';
 import { option, preset } from '../kit/verb.ts';
 import { readVersion } from '../kit/process.ts';

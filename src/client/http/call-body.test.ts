@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { QuipuError } from '../../base/errors.ts';
 import { decodeCallReply, encodeCallReply, encodeStream } from '../../wire/call.ts';
 import { toErrorMessage } from '../../wire/error-message.ts';
-import { decodeBody, decodePiece, encodeBody } from './call-body.ts';
+import { decodeBody, decodePiece, encodeBody } from './http-transport.ts';
 
 const body = fc.record({
   json: fc.string({ unit: 'grapheme' }),

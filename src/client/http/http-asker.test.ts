@@ -5,8 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HttpAsker } from './http-asker.ts';
-import { readWhole } from './read-answer.ts';
+import { HttpAsker, readWhole } from './http-asker.ts';
 import { WebClient } from './web-client.ts';
 
 it('says that a connection was refused, and where', async () => {

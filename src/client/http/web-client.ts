@@ -7,11 +7,9 @@ import type { ContextUpdate } from '../../context/contexts.ts';
 import type { TurnJson } from '../../context/turn.ts';
 import type { SearchAnswer, SearchOptions } from '../../search/contract/search.ts';
 import type { BlobInfo } from '../../store/blobs.ts';
-import { withRetries } from '../retry.ts';
-import { HttpAsker, lost } from './http-asker.ts';
-import type { HttpClientOptions } from './http-asker.ts';
-import { readEvents, readWhole } from './read-answer.ts';
-import type { ServerEvent } from './read-answer.ts';
+import { withRetries } from '../transport.ts';
+import { HttpAsker, lost, readEvents, readWhole } from './http-asker.ts';
+import type { HttpClientOptions, ServerEvent } from './http-asker.ts';
 
 // The parts of a store that a web page needs: values as in the HTTP API, ids as decimal strings. Reads are retried when
 // the connection fails. Appends are retried too, because each carries a key of its own.

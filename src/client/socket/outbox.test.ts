@@ -2,7 +2,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { encodeFrame, toReqId } from '../../wire/frame.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox } from './connection.ts';
 
 const servers: Server[] = [];
 

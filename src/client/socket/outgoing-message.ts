@@ -10,8 +10,8 @@ import {
   encodeAppendTurn,
 } from '../../wire/append-turn.ts';
 import type { AppendTurn, RowAck } from '../../wire/append-turn.ts';
-import { lengthOf } from '../../wire/byte-writer.ts';
-import type { Parts } from '../../wire/byte-writer.ts';
+import { lengthOf } from '../../wire/byte-codec.ts';
+import type { Parts } from '../../wire/byte-codec.ts';
 import { fromCall, toCall } from '../../wire/call-values.ts';
 import { decodeCallReply, encodeCall } from '../../wire/call.ts';
 import { NAME_BYTES_MAX } from '../../wire/limits.ts';

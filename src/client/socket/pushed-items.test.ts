@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PushedItems } from './pushed-items.ts';
+import { PushedItems } from './pending-calls.ts';
 
 describe('PushedItems', () => {
   it('gives items in order, also to one who waits, and then the end', async () => {

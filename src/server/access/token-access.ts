@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { QuipuError, messageOf } from '../../base/errors.ts';
 import type { Access, Identity, Scope } from './access.ts';
-import { readTokenFile, stampOfTokenFile } from './token-file.ts';
-import { findToken, hasExpired } from './token.ts';
-import type { TokenRecord } from './token.ts';
+import { readTokenFile, stampOfTokenFile, findToken, hasExpired } from './token-file.ts';
+import type { TokenRecord } from './token-file.ts';
 
 // Admits the holder of a token that is in the file now.
 // Invariants

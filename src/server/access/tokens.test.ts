@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import {
   chmodSync,
   existsSync,
@@ -11,20 +12,21 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { assertName } from '../../engine/names.ts';
 import { TokenAccess } from './token-access.ts';
-import { changeTokenFile, readTokenFile, tokenFileOf } from './token-file.ts';
 import {
+  changeTokenFile,
+  readTokenFile,
+  tokenFileOf,
   TOKENS_MAX,
   decodeTokenList,
   encodeTokenList,
   findToken,
   mintToken,
   toTokenRecord,
-} from './token.ts';
-import type { TokenRecord } from './token.ts';
+} from './token-file.ts';
+import type { TokenRecord } from './token-file.ts';
 import { PATIENCE } from '../../testing/patience.ts';
 
 let folder: string;

@@ -9,8 +9,15 @@ import { decodeAppendBatch, encodeBatchAck } from '../../wire/cxdb/messages.ts';
 import type { AppendBatch, BatchItem } from '../../wire/cxdb/messages.ts';
 import { openTurn } from '../cxdb/open-turns.ts';
 import type { Job, Plan, Reply } from '../request/request.ts';
-import { isLarge, takeLargePayload, takePayload } from '../request/take-payload.ts';
-import { asMissing, contextOf, keyText, placeOf } from '../request/wire-ids.ts';
+import {
+  isLarge,
+  takeLargePayload,
+  takePayload,
+  asMissing,
+  contextOf,
+  keyText,
+  placeOf,
+} from '../request/take-input.ts';
 
 type Item = Pick<BatchItem, 'turn' | 'fsRoot'>;
 

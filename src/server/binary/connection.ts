@@ -1,15 +1,13 @@
 import type { Socket } from 'node:net';
 import { type QuipuError, isQuipuError, tooLarge } from '../../base/errors.ts';
-import type { Parts } from '../../wire/byte-writer.ts';
-import type { FrameEvent } from '../../wire/frame-reader.ts';
+import type { Parts } from '../../wire/byte-codec.ts';
+import type { FrameEvent, Frame } from '../../wire/frame.ts';
 import { toFrame } from '../../wire/frame.ts';
-import type { Frame } from '../../wire/frame.ts';
 import { FRAME_PAYLOAD_MAX, FRAME_PAYLOAD_MAX_UNKNOWN } from '../../wire/limits.ts';
 import { MessageType, PUSHED } from '../../wire/message-type.ts';
 import type { Access, Identity } from '../access/access.ts';
 import { PATIENCE_MS } from '../memory/byte-budget.ts';
-import type { ByteBudget } from '../memory/byte-budget.ts';
-import type { ReplyRoom, ReplyShare } from '../memory/reply-room.ts';
+import type { ByteBudget, ReplyRoom, ReplyShare } from '../memory/byte-budget.ts';
 import type {
   BinaryLimits,
   Job,
@@ -18,14 +16,11 @@ import type {
   BinaryHooks,
   SessionFacts,
 } from '../request/request.ts';
-import { LongTasks } from '../request/long-tasks.ts';
-import { goingAway, noAnswerYet, tooMuch } from '../request/wire-error.ts';
+import { LongTasks, goingAway, noAnswerYet, tooMuch } from '../request/request.ts';
 import { Doorman, unauthorized } from './doorman.ts';
-import { Inlet } from './inlet.ts';
-import { Outlet } from './outlet.ts';
-import { ReplyQueue, Ticket, failureReply, successReply } from './reply-queue.ts';
-import type { ReadyReply } from './reply-queue.ts';
-import { Jobs } from './jobs.ts';
+import { Inlet, Outlet } from './socket-ends.ts';
+import { ReplyQueue, Ticket, failureReply, successReply, Jobs } from './jobs.ts';
+import type { ReadyReply } from './jobs.ts';
 import { planRequest } from './request-table.ts';
 
 // One client from its first byte to its last. Frames come in through the inlet and become jobs, which begin in a

@@ -1,5 +1,5 @@
 import { QuipuError } from '../../base/errors.ts';
-import type { Parts } from '../../wire/byte-writer.ts';
+import type { Parts } from '../../wire/byte-codec.ts';
 import {
   PROTOCOL_VERSION,
   decodeHello,

@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { OutgoingFrame } from '../../wire/frame.ts';
-import { Outlet } from './outlet.ts';
+import { Outlet } from './socket-ends.ts';
 
 interface Written {
   readonly chunk: Buffer;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ReplyQueue, Ticket } from './reply-queue.ts';
-import type { ReadyReply } from './reply-queue.ts';
+import { ReplyQueue, Ticket } from './jobs.ts';
+import type { ReadyReply } from './jobs.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

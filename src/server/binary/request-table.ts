@@ -7,11 +7,10 @@ import type { Scope } from '../access/access.ts';
 import type { CallTable } from '../calls/call-handler.ts';
 import type { Job, MessageHandler, MessageTable, Plan, Session } from '../request/request.ts';
 import { appendBatch, appendTurn } from './append.ts';
-import { attachFs, getBlob, putBlob, ctxCreate, getHead } from '../cxdb/messages.ts';
+import { attachFs, getBlob, putBlob, ctxCreate, getHead, patchTurn } from '../cxdb/messages.ts';
 import { planCall, unsubscribe } from './call.ts';
 import { appendDelta, sealTurn } from '../cxdb/open-turns.ts';
 import { getBefore, getLast, getRange } from '../cxdb/pages.ts';
-import { patchTurn } from '../cxdb/patch.ts';
 import { subscribe } from '../cxdb/subscription.ts';
 
 type MessageName = Exclude<keyof typeof MessageType, 'HELLO' | 'STREAM' | 'ERROR'>;

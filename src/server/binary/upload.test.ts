@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Upload } from './upload.ts';
+import { Upload } from './call.ts';
 
 const MIB = 1024 * 1024;
 const uploads: Upload[] = [];

@@ -5,8 +5,7 @@ import { createStore } from '../../store/create-store.ts';
 import type { Store } from '../../store/store.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
 import { activityOf } from './activity.ts';
-import { branchTree, type TreeTurns } from './branch-tree.ts';
-import { Families } from './families.ts';
+import { branchTree, type TreeTurns, Families } from './branch-tree.ts';
 import { RecentThreads } from './recent-threads.ts';
 
 const turn = { type: 'note', payload: 'x' };

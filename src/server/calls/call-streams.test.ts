@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Change } from '../../engine/batch.ts';
-import { ChangeQueue } from './call-streams.ts';
+import { ChangeQueue } from './long-answers.ts';
 
 const none = { contexts: [], turns: [], opened: [], sealed: [], patches: [], logs: [], docs: [] };
 const change = (size: number): Change =>

@@ -27,8 +27,15 @@ import {
   checkBatch,
 } from './check-args.ts';
 import type { Checked } from './check-args.ts';
-import { listContexts, packedPage, readLog, readPiece, salvageLog } from './long-reads.ts';
-import { tellChanges, tellProgress } from './call-streams.ts';
+import {
+  listContexts,
+  packedPage,
+  readLog,
+  readPiece,
+  salvageLog,
+  tellChanges,
+  tellProgress,
+} from './long-answers.ts';
 
 // The verbs that a client needs to be a store: how their arguments are checked, and how they are answered.
 

@@ -1,9 +1,9 @@
 import { NO_TURN } from '../../base/brand.ts';
 import { only } from '../../base/check-value.ts';
-import { mustGetHead } from '../../context/turns/read-turns.ts';
+import { mustGetHead, mustGetTurn } from '../../context/turns/read-turns.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { HeadRow } from '../../engine/rows.ts';
-import type { Parts } from '../../wire/byte-writer.ts';
+import type { HeadRow, PatchRow } from '../../engine/rows.ts';
+import type { Parts } from '../../wire/byte-codec.ts';
 import {
   decodeCtxCreate,
   decodeGetHead,
@@ -14,12 +14,27 @@ import {
   encodeAttachFs,
   encodeGetBlobReply,
   encodePutBlobReply,
+  decodePatch,
+  encodePatchReply,
 } from '../../wire/cxdb/messages.ts';
 import type { Plan, Reply } from '../request/request.ts';
-import { asMissing, contextOf, turnOf } from '../request/wire-ids.ts';
-import { notFound, tooLarge } from '../../base/errors.ts';
+import {
+  asMissing,
+  contextOf,
+  turnOf,
+  assertHash,
+  checkHash,
+  isLarge,
+  keyText,
+} from '../request/take-input.ts';
+import { notFound, tooLarge, QuipuError, invalid, isQuipuError } from '../../base/errors.ts';
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
-import { assertHash, checkHash, isLarge } from '../request/take-payload.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { encodeUtf8 } from '../../base/text.ts';
+import { REASON_BYTES_MAX } from '../../context/limits.ts';
+import type { Batch, BlobPut, PatchAppend } from '../../engine/batch.ts';
+import { Encoding } from '../../format/turn-record.ts';
+import type { PatchRequest } from '../../wire/cxdb/messages.ts';
 
 // The messages of cxdb about contexts, blobs and file-system roots.
 
@@ -98,3 +113,135 @@ export const attachFs: Plan = (engine, { payload }) => {
   };
   return { order: 'write', run };
 };
+
+const SEQ_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+export const patchTurn: Plan = (engine, { payload }) => {
+  const request = decodePatch(payload);
+  if (request.hash === undefined && request.payload.length > REASON_BYTES_MAX) {
+    throw invalid('PATCH.payload', `of a tombstone has more than ${REASON_BYTES_MAX} bytes`);
+  }
+  const run = async (): Promise<Reply> => {
+    const { turn, seq } = await commit(engine, request);
+    return { parts: encodePatchReply({ turn, seq: BigInt(seq), hash: request.hash }) };
+  };
+  return { order: 'barrier', run };
+};
+
+async function commit(engine: Engine, request: PatchRequest): Promise<PatchRow> {
+  const planned = await planPatch(engine, request);
+  if (request.key !== undefined) return commitPatchOnce(engine, planned, keyText(request.key));
+  return only((await engine.commit(planned)).patches);
+}
+
+async function planPatch(engine: Engine, request: PatchRequest): Promise<PlannedPatch> {
+  const { hash, payload, expectSeq } = request;
+  const turn = await mustGetTurn(engine, turnOf(request.turn));
+  const about = {
+    turn: turn.id,
+    // One past the highest number stands for every number that no patch can have.
+    ...(expectSeq !== undefined && {
+      expectedSeq: expectSeq <= SEQ_MAX ? Number(expectSeq) : Number.MAX_SAFE_INTEGER,
+    }),
+  };
+  if (hash === undefined) {
+    const reason = { hash: hashBytes(payload), bytes: payload };
+    return planned([reason], {
+      ...about,
+      tombstone: true,
+      encoding: Encoding.text,
+      payload: reason.hash,
+      size: payload.length,
+    });
+  }
+  const isSent = payload.length > 0 || hash === hashBytes(payload);
+  if (isSent) await checkHash(payload, hash, 'PATCH');
+  const size = isSent ? payload.length : (await engine.statBlob(hash))?.size;
+  if (size === undefined) throw notFound('blob', hash);
+  return planned(isSent ? [{ hash, bytes: payload }] : [], {
+    ...about,
+    tombstone: false,
+    encoding: turn.encoding,
+    payload: hash,
+    size,
+  });
+}
+
+function planned(blobs: readonly BlobPut[], patch: PatchAppend): PlannedPatch {
+  return { blobs, patches: [patch] };
+}
+
+// The idempotency key of a patch. Engines know only keys of turns, so this key is a document, written in the commit of
+// its patch. The document says what was asked for, and which patch on the turn was the newest before.
+
+interface PlannedPatch extends Batch {
+  readonly patches: readonly [PatchAppend];
+}
+
+interface KeyNote {
+  /** A hash of the key and the payload's hash. The hash alone would let a reader check a guess of what was erased. */
+  readonly asked?: string;
+  /** The payload's hash, in notes of older versions. */
+  readonly payload?: string;
+  readonly tombstone: boolean;
+  /** The newest patch on the turn before this one; 0 when there was none. */
+  readonly after: number;
+}
+
+/** Commits the patch, or returns the patch that the same request made the first time. */
+async function commitPatchOnce(
+  engine: Engine,
+  planned: PlannedPatch,
+  key: string,
+): Promise<PatchRow> {
+  const [patch] = planned.patches;
+  const name = `patch-keys/${patch.turn}/${hashBytes(encodeUtf8(key))}`;
+  for (;;) {
+    const known = await engine.getDoc(name);
+    const patches = await engine.getPatches([patch.turn]);
+    if (known !== undefined) {
+      return firstResult(JSON.parse(known.content) as KeyNote, { patch, patches, key });
+    }
+    const after = patches.at(-1)?.seq ?? 0;
+    const note: KeyNote = { asked: askedOf(key, patch), tombstone: patch.tombstone, after };
+    try {
+      const { patches: stored } = await engine.commit({
+        ...planned,
+        patches: [{ ...patch, expectedSeq: patch.expectedSeq ?? after }],
+        docs: [{ name, content: JSON.stringify(note), expectedVersion: 0 }],
+      });
+      return only(stored);
+    } catch (error) {
+      // Another patch came in between, or the same request over another connection: look again. If the newest patch is
+      // not the one that the client itself expected, the client gets the error.
+      const isOurs = isQuipuError(error, 'HEAD_MOVED') && !missesExpected(error, patch);
+      if (!isOurs) throw error;
+    }
+  }
+}
+
+function askedOf(key: string, { payload }: PatchAppend): string {
+  return hashBytes(encodeUtf8(`${payload}${key}`));
+}
+
+function missesExpected(error: QuipuError<'HEAD_MOVED'>, patch: PatchAppend): boolean {
+  return patch.expectedSeq !== undefined && error.data.context === String(patch.turn);
+}
+
+interface Repeated {
+  readonly patch: PatchAppend;
+  readonly patches: readonly PatchRow[];
+  readonly key: string;
+}
+
+function firstResult(note: KeyNote, { patch, patches, key }: Repeated): PatchRow {
+  const first = patches.find(({ seq }) => seq > note.after);
+  const isAsked = note.asked === askedOf(key, patch) || note.payload === patch.payload;
+  const isSame = isAsked && note.tombstone === patch.tombstone;
+  if (isSame && first !== undefined) return first;
+  throw new QuipuError(
+    'IDEMPOTENCY_CONFLICT',
+    `the key ${JSON.stringify(key)} stands for another patch on turn ${patch.turn}; use a new key`,
+    { context: '', key, turn: String(patch.turn) },
+  );
+}

@@ -11,13 +11,12 @@ import { NO_HASH } from '../../format/patch-record.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import { encodeAck } from '../../wire/append-turn.ts';
 import type { AppendTurn } from '../../wire/append-turn.ts';
-import type { Parts } from '../../wire/byte-writer.ts';
+import type { Parts } from '../../wire/byte-codec.ts';
 import { decodeAppendDelta, decodeSeal, encodeDeltaAck } from '../../wire/cxdb/messages.ts';
 import type { Seal } from '../../wire/cxdb/messages.ts';
 import { RAW_BYTES_MAX } from '../../wire/limits.ts';
 import type { Job, Plan, Reply, Session } from '../request/request.ts';
-import { takePayload } from '../request/take-payload.ts';
-import { asMissing, contextOf, placeOf, turnOf } from '../request/wire-ids.ts';
+import { takePayload, asMissing, contextOf, placeOf, turnOf } from '../request/take-input.ts';
 
 /** Far above the number of turns that one client streams at a time. */
 const TURNS_MAX = 256;

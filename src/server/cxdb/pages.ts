@@ -1,6 +1,6 @@
 import { NO_TURN } from '../../base/brand.ts';
 import type { TurnId } from '../../base/brand.ts';
-import { notFound } from '../../base/errors.ts';
+import { notFound, corrupt, isQuipuError } from '../../base/errors.ts';
 import { PAGE_TURNS_MAX } from '../../context/limits.ts';
 import { keepNewest, keepOldest, leadsTo } from '../../context/turns/read-pages.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../context/turns/read-turns.ts';
 import type { Engine, OpenTurnRow } from '../../engine/engine.ts';
 import type { HeadRow, TurnRow } from '../../engine/rows.ts';
-import type { Parts } from '../../wire/byte-writer.ts';
+import type { Parts } from '../../wire/byte-codec.ts';
 import {
   EXT_ROW_BYTES,
   LAST_DEPTHS,
@@ -22,13 +22,22 @@ import {
   decodeGetLast,
   decodeGetRange,
   encodePage,
-} from '../../wire/cxdb/pages.ts';
-import type { GetBefore, GetLast, GetRange, PageOptions } from '../../wire/cxdb/pages.ts';
+  WireTurnFlag,
+} from '../../wire/cxdb/turns.ts';
+import type {
+  GetBefore,
+  GetLast,
+  GetRange,
+  PageOptions,
+  ExtRow,
+  TurnRec,
+} from '../../wire/cxdb/turns.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import type { Job, Plan } from '../request/request.ts';
-import { contextOf, turnOf } from '../request/wire-ids.ts';
-import { assertReadable, toSentOpenTurn, toSentTurns } from './turn-recs.ts';
-import type { SentTurn } from './turn-recs.ts';
+import { contextOf, turnOf } from '../request/take-input.ts';
+import { viewErased, viewTurn } from '../../context/turn.ts';
+import type { TurnView } from '../../context/turn.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
 
 /** u32 count, the tail, and the size of EXT rows. */
 const PAGE_FRAME_BYTES = 4 + 20 + 4;
@@ -212,4 +221,78 @@ async function load(
 function patchesUpTo(asOf: bigint | undefined): 'latest' | 'original' | number {
   if (asOf === undefined || asOf > SEQ_MAX) return 'latest';
   return asOf === 0n ? 'original' : Number(asOf);
+}
+
+/** A turn as it is sent, with the parts that only some clients ask for. */
+export interface SentTurn {
+  readonly rec: TurnRec;
+  readonly ext: ExtRow;
+}
+
+const NO_BYTES = new Uint8Array();
+/** The other flags of a record are the engine's own, or depend on the patch in force. */
+const STORED_FLAGS = TurnFlag.OPEN | TurnFlag.ABORTED | TurnFlag.INTERRUPTED | TurnFlag.FS_ROOT;
+
+/**
+ * Sealed turns as they are sent. A damaged payload is left out and marked, because the other payloads are still good.
+ */
+export async function toSentTurns(
+  engine: Engine,
+  views: readonly TurnView[],
+  payload: boolean,
+): Promise<SentTurn[]> {
+  if (!payload) return views.map((view) => sentTurn(view, NO_BYTES));
+  const atHand = views.map((view) => withPayloadAtHand(engine, view));
+  if (atHand.every((turn) => turn !== undefined)) return atHand;
+  return Promise.all(views.map(async (view, i) => atHand[i] ?? withPayload(engine, view)));
+}
+
+function withPayloadAtHand(engine: Engine, view: TurnView): SentTurn | undefined {
+  if (view.patch?.tombstone === true || view.payload === undefined) return undefined;
+  const bytes = engine.peekBlob?.(view.payload);
+  return bytes && sentTurn(view, bytes);
+}
+
+export function toSentOpenTurn({ row, bytes }: OpenTurnRow, payload: boolean): SentTurn {
+  const view = { ...viewTurn(row, undefined), size: bytes.length };
+  return sentTurn(view, payload ? bytes : NO_BYTES);
+}
+
+/** Throws for a client that cannot be told which payload is missing. */
+export function assertReadable({ rec, ext }: SentTurn): void {
+  if ((ext.flags & WireTurnFlag.UNREADABLE) === 0) return;
+  throw corrupt('blobs', `the payload of turn ${rec.id} cannot be read`);
+}
+
+async function withPayload(engine: Engine, view: TurnView): Promise<SentTurn> {
+  if (view.patch?.tombstone === true || view.payload === undefined) {
+    return sentTurn(view, NO_BYTES);
+  }
+  try {
+    const bytes = await engine.viewBlob(view.payload);
+    if (bytes !== undefined) return sentTurn(view, bytes);
+  } catch (error) {
+    if (!isQuipuError(error, 'CORRUPT')) throw error;
+    return sentTurn(view, NO_BYTES, WireTurnFlag.UNREADABLE);
+  }
+  // The turn was erased: its tombstone is newer than the patches that the client asked for.
+  const patches = await engine.getPatches([view.row.id]);
+  const tombstone = patches.findLast((patch) => patch.tombstone);
+  if (tombstone === undefined) return sentTurn(view, NO_BYTES, WireTurnFlag.UNREADABLE);
+  return sentTurn(viewErased(view.row, tombstone), NO_BYTES);
+}
+
+function sentTurn(view: TurnView, payload: Uint8Array, alsoFlags = 0): SentTurn {
+  const { row, patch, encoding, size } = view;
+  const { id, parent, depth, type, version, createdAt } = row;
+  const isTombstone = patch?.tombstone === true;
+  const flags =
+    (row.flags & STORED_FLAGS) |
+    (patch === undefined ? 0 : TurnFlag.PATCHED) |
+    (isTombstone ? TurnFlag.TOMBSTONE : 0);
+  const hash = isTombstone ? undefined : view.payload;
+  return {
+    rec: { id, parent, depth, type, version, encoding, size, hash, payload },
+    ext: { createdAt, flags: flags | alsoFlags, patchSeq: BigInt(patch?.seq ?? 0) },
+  };
 }

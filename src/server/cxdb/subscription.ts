@@ -8,16 +8,15 @@ import type { Engine } from '../../engine/engine.ts';
 import type { HeadRow, PatchRow, TurnRow } from '../../engine/rows.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import { PatchFlag } from '../../wire/cxdb/messages.ts';
-import { FROM_NOW, Want, decodeSubscribe, encodePush } from '../../wire/cxdb/subscribe.ts';
-import type { Push } from '../../wire/cxdb/subscribe.ts';
+import { FROM_NOW, Want, decodeSubscribe, encodePush } from '../../wire/cxdb/turns.ts';
+import type { Push } from '../../wire/cxdb/turns.ts';
 import { encodeError } from '../../wire/error-message.ts';
 import { MessageType } from '../../wire/message-type.ts';
-import type { LongTask } from '../request/long-tasks.ts';
-import type { Plan, Reply, Session } from '../request/request.ts';
-import { isOwnFault, toWireError, tooMuch } from '../request/wire-error.ts';
-import { contextOf } from '../request/wire-ids.ts';
+import type { LongTask, Plan, Reply, Session } from '../request/request.ts';
+import { isOwnFault, toWireError, tooMuch } from '../request/request.ts';
+import { contextOf } from '../request/take-input.ts';
 import { headParts } from './messages.ts';
-import { toSentOpenTurn, toSentTurns } from './turn-recs.ts';
+import { toSentOpenTurn, toSentTurns } from './pages.ts';
 import { Bell } from '../../base/bell.ts';
 
 // One SUBSCRIBE: first the turns that exist, then the new ones.

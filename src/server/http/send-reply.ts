@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable, pipeline } from 'node:stream';
 import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import type { Pace } from './exchange/pace.ts';
-import { PART_BYTES } from './exchange/request-room.ts';
+import type { Pace } from './exchange/answer-room.ts';
+import { PART_BYTES } from './exchange/answer-room.ts';
 import type { Reply } from './exchange/route.ts';
 
 /** The compressions that this Node offers, best first. */

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { createLog, toShortLine, bothHooks } from './log.ts';
-import { mintToken } from '../access/token.ts';
+import { mintToken } from '../access/token-file.ts';
 
 function lines(forPeople: boolean, level: 'info' | 'silent' = 'info'): string[] {
   const written: string[] = [];

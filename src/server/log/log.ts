@@ -1,5 +1,5 @@
 import { pino, stdSerializers } from 'pino';
-import { hideTokens } from '../access/token.ts';
+import { hideTokens } from '../access/token-file.ts';
 import type { BinaryHooks, SessionFacts } from '../request/request.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';

@@ -122,3 +122,144 @@ export class ReadsAtOnce {
     this.#typicalBytes = Math.max(replyBytes, this.#typicalBytes / 2);
   }
 }
+
+// The memory that the replies of all connections of the binary protocol take.
+// Nobody knows the size of a reply before it is read. So a read holds about twice the size of the last replies of its
+// connection until its own is made, and a read that finds no room waits. Reads wait in one line, connection by
+// connection.
+
+/** More is not held for a read, however large the last replies were. */
+const READ_BYTES_MAX = 32 * 1024 * 1024;
+
+/** One connection, as seen by the room. */
+export interface Reader {
+  /** Called when a read of this connection may find room. */
+  advance(): void;
+  /** Called while others wait and this connection has bytes that its client does not take. */
+  hurry(): void;
+}
+
+export class ReplyRoom implements AnswerMaker {
+  readonly #budget: ByteBudget;
+  readonly #waiting = new Set<Reader>();
+  readonly #unsent = new Set<Reader>();
+  /** Bytes that are held for reads whose replies are not made yet. */
+  #reading = 0;
+
+  constructor(budget: ByteBudget) {
+    this.#budget = budget;
+    budget.join(this);
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** The part of the room that one connection takes. */
+  shareFor(reader: Reader): ReplyShare {
+    return new ReplyShare(this, reader);
+  }
+
+  /** Lets connections read as long as that helps. A connection that still finds no room goes to the end of the line. */
+  advance(): void {
+    for (const reader of this.#waiting) {
+      this.#waiting.delete(reader);
+      reader.advance();
+      if (this.#waiting.has(reader)) return;
+    }
+  }
+
+  cutStalled(): void {
+    for (const reader of this.#unsent) reader.hurry();
+  }
+
+  /** True when a read whose reply may have about `bytes` may begin. Else the reader waits in line. */
+  mayRead(bytes: number, reader: Reader): boolean {
+    if (this.#budget.hasAnswerRoom(bytes, this.#reading)) return true;
+    if (this.#waiting.size === 0) this.#budget.noteWaiting();
+    this.#waiting.add(reader);
+    return false;
+  }
+
+  addReading(bytes: number): void {
+    this.#reading += bytes;
+    if (bytes < 0 && this.isWaiting) this.advance();
+  }
+
+  addHeld(bytes: number): void {
+    this.#budget.addAnswer(bytes);
+  }
+
+  noteUnsent(reader: Reader, isUnsent: boolean): void {
+    if (isUnsent) this.#unsent.add(reader);
+    else this.#unsent.delete(reader);
+  }
+
+  leave(reader: Reader): void {
+    this.#unsent.delete(reader);
+    this.#waiting.delete(reader);
+  }
+}
+
+/** The bytes of replies that one connection holds. */
+export class ReplyShare {
+  readonly #room: ReplyRoom;
+  readonly #reader: Reader;
+  #ready = 0;
+  #unsent = 0;
+  #reading = 0;
+  #closed = false;
+
+  constructor(room: ReplyRoom, reader: Reader) {
+    this.#room = room;
+    this.#reader = reader;
+  }
+
+  /** `typicalBytes` is the size of the last replies. */
+  mayRead(typicalBytes: number): boolean {
+    return this.#room.mayRead(toHold(typicalBytes), this.#reader);
+  }
+
+  /** Holds room for a read that begins. Give the result to `endRead` when its reply is in line. */
+  beginRead(typicalBytes: number): number {
+    const bytes = toHold(typicalBytes);
+    this.#reading += bytes;
+    this.#room.addReading(bytes);
+    return bytes;
+  }
+
+  endRead(bytes: number): void {
+    if (this.#closed) return;
+    this.#reading -= bytes;
+    this.#room.addReading(-bytes);
+  }
+
+  /** Bytes of replies that wait for an earlier one, or for the socket to take more. */
+  readonly setReady = (bytes: number): void => {
+    if (bytes === this.#ready || this.#closed) return;
+    const more = bytes - this.#ready;
+    this.#ready = bytes;
+    this.#room.addHeld(more);
+  };
+
+  /** Bytes that were given to the socket and that the client has not taken. */
+  readonly setUnsent = (bytes: number): void => {
+    if (bytes === this.#unsent || this.#closed) return;
+    const more = bytes - this.#unsent;
+    this.#unsent = bytes;
+    this.#room.noteUnsent(this.#reader, bytes > 0);
+    this.#room.addHeld(more);
+  };
+
+  /** Frees everything: the connection is gone. Replies that are made later do not count. */
+  close(): void {
+    this.#closed = true;
+    this.#room.leave(this.#reader);
+    this.#room.addReading(-this.#reading);
+    this.#room.addHeld(-this.#ready - this.#unsent);
+  }
+}
+
+function toHold(typicalBytes: number): number {
+  return Math.min(READ_BYTES_MAX, 2 * typicalBytes);
+}

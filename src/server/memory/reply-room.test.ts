@@ -1,8 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ByteBudget } from './byte-budget.ts';
-import type { AnswerMaker } from './byte-budget.ts';
-import { ReplyRoom } from './reply-room.ts';
-import type { ReplyShare } from './reply-room.ts';
+import { ByteBudget, ReplyRoom } from './byte-budget.ts';
+import type { AnswerMaker, ReplyShare } from './byte-budget.ts';
 
 const NO_MAKER: AnswerMaker = {
   isWaiting: true,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Histogram, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { Durations } from './durations.ts';
+import { Durations } from './create-metrics.ts';
 
 const OPTIONS = { name: 'some_seconds', help: 'Some time.', buckets: [0.001, 0.5, 2] };
 

@@ -1,9 +1,11 @@
 import type { Engine } from '../../engine/engine.ts';
-import type { Parts } from '../../wire/byte-writer.ts';
+import type { Parts } from '../../wire/byte-codec.ts';
 import type { Frame } from '../../wire/frame.ts';
 import type { Identity, Scope } from '../access/access.ts';
-import type { LongTasks } from './long-tasks.ts';
 import { TOTAL_BYTES } from '../memory/byte-budget.ts';
+import { invalid, QuipuError, isQuipuError } from '../../base/errors.ts';
+import { TOO_MANY, toErrorMessage } from '../../wire/error-message.ts';
+import type { ErrorMessage } from '../../wire/error-message.ts';
 
 /** A message of a client, with only the flags that count. */
 export type Request = Frame;
@@ -146,4 +148,99 @@ export interface BinaryHooks {
   readonly sent?: ((bytes: number) => void) | undefined;
   /** Called for a failure of the server itself. The peer was told no more than that something went wrong. */
   readonly failed?: ((error: unknown, session: SessionFacts) => void) | undefined;
+}
+
+/** A task that goes on after its reply: a subscription, a stream or an upload. */
+export interface LongTask {
+  readonly kind: 'stream' | 'upload';
+  /**
+   * Ends the task now. From here on it may push nothing, except the error if there is one that the client should know.
+   * Without an error the client wanted the end, or is gone.
+   */
+  cancel(error?: Error): void;
+}
+
+/** The long tasks of one connection, by the request id that began them. */
+export class LongTasks {
+  readonly #tasks = new Map<string, LongTask>();
+  readonly #most: Readonly<Record<LongTask['kind'], number>>;
+
+  constructor(most: Readonly<Record<LongTask['kind'], number>>) {
+    this.#most = most;
+  }
+
+  begin(reqId: Uint8Array, task: LongTask): void {
+    const key = keyOf(reqId);
+    if (this.#tasks.has(key))
+      throw invalid('request id', 'belongs to a task in progress; use another one');
+    let count = 0;
+    for (const { kind } of this.#tasks.values()) if (kind === task.kind) count += 1;
+    if (count >= this.#most[task.kind]) {
+      throw tooMuch(`${count} ${task.kind}s are under way, and there may be no more`);
+    }
+    this.#tasks.set(key, task);
+  }
+
+  get(reqId: Uint8Array): LongTask | undefined {
+    return this.#tasks.get(keyOf(reqId));
+  }
+
+  /** Forgets a task that has ended by itself. */
+  end(reqId: Uint8Array, task: LongTask): void {
+    const key = keyOf(reqId);
+    if (this.#tasks.get(key) === task) this.#tasks.delete(key);
+  }
+
+  /** Ignores unknown ids: a task may end at the moment it is cancelled. */
+  cancel(reqId: Uint8Array): void {
+    const task = this.get(reqId);
+    if (task === undefined) return;
+    this.#tasks.delete(keyOf(reqId));
+    task.cancel();
+  }
+
+  cancelAll(error?: Error): void {
+    const tasks = [...this.#tasks.values()];
+    this.#tasks.clear();
+    for (const task of tasks) task.cancel(error);
+  }
+}
+
+function keyOf(reqId: Uint8Array): string {
+  return Buffer.from(reqId).toString('latin1');
+}
+
+/** The error for a client that asks too much, or reads too slowly. */
+export function tooMuch(problem: string): QuipuError<'UNAVAILABLE'> {
+  return new QuipuError('UNAVAILABLE', problem, { what: 'connection' });
+}
+
+export function goingAway(): QuipuError<'UNAVAILABLE'> {
+  return new QuipuError('UNAVAILABLE', 'the server is stopping; try again', { what: 'server' });
+}
+
+export function noAnswerYet(afterMs: number): QuipuError<'TIMEOUT'> {
+  return new QuipuError('TIMEOUT', `no answer within ${afterMs} ms; the outcome is unknown`, {
+    what: 'request',
+    afterMs,
+    outcome: 'unknown',
+  });
+}
+
+/** True for a failure of the server itself, which belongs in its log. */
+export function isOwnFault(error: unknown): boolean {
+  return !isQuipuError(error) || error.code === 'IO' || error.code === 'CORRUPT';
+}
+
+/** The error as a client may see it. Details that are not meant for clients stay here. */
+export function toWireError(error: unknown, knowsQuipu: boolean): ErrorMessage {
+  if (!isQuipuError(error)) {
+    const message = 'the server failed to answer; its log says why';
+    const plain = new QuipuError('IO', message, { path: '', errno: 'UNKNOWN' });
+    return toErrorMessage(plain, knowsQuipu);
+  }
+  if (isQuipuError(error, 'UNAVAILABLE') && error.data.what === 'connection') {
+    return toErrorMessage(error, knowsQuipu, TOO_MANY);
+  }
+  return toErrorMessage(error, knowsQuipu);
 }

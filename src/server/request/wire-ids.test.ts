@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { keyText } from './wire-ids.ts';
+import { keyText } from './take-input.ts';
 
 it('keeps text as it is', () => {
   expect(keyText(Buffer.from('k-1'))).toBe('k-1');

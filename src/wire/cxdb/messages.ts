@@ -1,8 +1,7 @@
 import type { Hash } from '../../base/brand.ts';
 import { HASH_BYTES } from '../../base/hash.ts';
-import { ByteReader } from '../byte-reader.ts';
-import { ByteWriter } from '../byte-writer.ts';
-import type { Parts } from '../byte-writer.ts';
+import { ByteReader, ByteWriter } from '../byte-codec.ts';
+import type { Parts } from '../byte-codec.ts';
 import { RAW_BYTES_MAX, BATCH_ITEMS_MAX } from '../limits.ts';
 import { readKey, TURN_INPUT_BYTES_MIN, readTurnInput } from '../append-turn.ts';
 import type { TurnInput } from '../append-turn.ts';

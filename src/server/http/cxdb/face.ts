@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { isQuipuError } from '../../../base/errors.ts';
-import { errorReply, toErrorJson } from '../exchange/http-error.ts';
-import { jsonReply } from '../exchange/route.ts';
+import { errorReply, toErrorJson, jsonReply } from '../exchange/route.ts';
 import type { Reply } from '../exchange/route.ts';
 
 // Some paths are both ours and cxdb's, and the two mean different things by them. On the port for its clients all is

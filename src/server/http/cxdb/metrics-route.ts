@@ -3,9 +3,8 @@ import { freemem, totalmem } from 'node:os';
 import { z } from 'zod';
 import type { EngineStats } from '../../../engine/engine.ts';
 import type { Flow } from '../../metrics/recent-requests.ts';
-import type { HttpService } from '../exchange/http-service.ts';
+import type { HttpService, Route } from '../exchange/route.ts';
 import { route } from '../exchange/route.ts';
-import type { Route } from '../exchange/route.ts';
 import { lenientCount } from './face.ts';
 import { readRegistry } from './type-registry.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { project } from './project.ts';
 import type { RenderOptions } from './project.ts';
-import { NO_TYPES, mergeBundle, parseBundle } from './type-bundle.ts';
-import type { Registry } from './type-bundle.ts';
+import { NO_TYPES, mergeBundle, parseBundle } from './type-registry.ts';
+import type { Registry } from './type-registry.ts';
 
 const OPTIONS: RenderOptions = {
   bytes: 'base64',

@@ -1,6 +1,6 @@
 import { isFields } from '../../../base/fields.ts';
 import type { Fields } from '../../../base/fields.ts';
-import type { FieldSpec, Registry, TypeSpec } from './type-bundle.ts';
+import type { FieldSpec, Registry, TypeSpec } from './type-registry.ts';
 import { invalid } from '../../../base/errors.ts';
 
 // A payload with numbered fields as JSON with names, by the types that clients have published. The functions are pure,

@@ -5,7 +5,7 @@ import { decodeUtf8 } from '../../../base/text.ts';
 import { parseJson, readBody } from '../exchange/read-body.ts';
 import { jsonReply, route } from '../exchange/route.ts';
 import type { Route } from '../exchange/route.ts';
-import type { TypeSpec } from './type-bundle.ts';
+import type { TypeSpec } from './type-registry.ts';
 import { putBundle, readBundle, readRegistry } from './type-registry.ts';
 
 const BUNDLE_BYTES_MAX = 1024 * 1024;

@@ -15,15 +15,15 @@ import {
 import type { Engine } from '../../../engine/engine.ts';
 import type { HeadRow, TurnRow } from '../../../engine/rows.ts';
 import { Encoding } from '../../../format/turn-record.ts';
-import { toSentTurns } from '../../cxdb/turn-recs.ts';
-import type { SentTurn } from '../../cxdb/turn-recs.ts';
+import { toSentTurns } from '../../cxdb/pages.ts';
+import type { SentTurn } from '../../cxdb/pages.ts';
 import { jsonReply } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 import { ofContext } from '../exchange/schemas.ts';
 import { lenientCount, lenientFlag } from './face.ts';
 import { project } from './project.ts';
 import type { RenderOptions } from './project.ts';
-import type { Registry, TypeSpec } from './type-bundle.ts';
+import type { Registry, TypeSpec } from './type-registry.ts';
 import { readRegistry } from './type-registry.ts';
 
 /** Payload bytes of one page. The page then has fewer turns, and goes on at `next_before_turn_id`. */

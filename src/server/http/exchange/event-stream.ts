@@ -1,7 +1,7 @@
 import { QuipuError, invalid } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
-import { toErrorJson } from './http-error.ts';
-import { PART_BYTES } from './request-room.ts';
+import { toErrorJson } from './route.ts';
+import { PART_BYTES } from './answer-room.ts';
 import type { HttpRequest, Reply } from './route.ts';
 
 /** One event of a stream of server-sent events. */

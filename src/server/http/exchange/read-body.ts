@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { QuipuError, invalid, tooLarge, unsupported } from '../../../base/errors.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { checkJsonBounds } from '../../../wire/call-values.ts';
-import { tooMuch } from '../../request/wire-error.ts';
+import { tooMuch } from '../../request/request.ts';
 import type { HttpRequest } from './route.ts';
 
 /** The server takes bodies up to this size even when it holds too much already. */

@@ -1,10 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { Identity, Needed } from '../../access/access.ts';
-import type { Served } from '../../calls/call-handler.ts';
+import type { Identity, Needed, Access } from '../../access/access.ts';
+import type { Served, CallTable } from '../../calls/call-handler.ts';
 import type { Checked } from '../../calls/check-args.ts';
-import type { HttpService } from './http-service.ts';
-import type { RequestRoom } from './request-room.ts';
+import type { RequestRoom, AnswerRoom, Turns } from './answer-room.ts';
+import type { SignIn } from '../../access/sign-in.ts';
+import type { Log } from '../../log/log.ts';
+import type { ByteBudget } from '../../memory/byte-budget.ts';
+import type { Metrics } from '../../metrics/create-metrics.ts';
+import type { Families } from '../../browse/branch-tree.ts';
+import type { RecentThreads } from '../../browse/recent-threads.ts';
+import type { Streams } from '../../../stream/streams.ts';
+import type { StreamBells } from '../../streams/stream-messages.ts';
+import { invalid, isQuipuError } from '../../../base/errors.ts';
+import { TOO_MANY, WIRE_CODE, safeDetail } from '../../../wire/error-message.ts';
 
 // A route declares its input and output before its work. The schemas that check the input also describe it in
 // /openapi.json, so the description cannot lag behind.
@@ -201,4 +210,118 @@ export function bearerOf(authorization: string | undefined): string | undefined 
 
 export function jsonReply(value: unknown, more: Omit<Reply, 'body' | 'type'> = {}): Reply {
   return { ...more, body: JSON.stringify(value) };
+}
+
+/** Limits on the cost of one client. */
+export interface HttpLimits {
+  /** The bytes of a request's body, except where the body is stored as it comes in. */
+  readonly bodyBytes: number;
+  readonly connections: number;
+  /** Bytes of large answers in progress for all clients together. A single answer may be larger than this. */
+  readonly answerBytes: number;
+  /**
+   * The time for the headers of a request to arrive, also of the first one. A client that says nothing is cut off after
+   * this, too.
+   */
+  readonly headersMs: number;
+  /** A client is cut off when it sends no more of its body, or takes no more of its answer, for this long. */
+  readonly stallMs: number;
+  /** The server keeps a connection without a request for this long. */
+  readonly keepAliveMs: number;
+  /** A stream without items sends a heartbeat this often. */
+  readonly heartbeatMs: number;
+  /** A reader of a durable stream waits this long for the next message, and then asks again. */
+  readonly longPollMs: number;
+}
+
+export const HTTP_LIMITS: HttpLimits = {
+  bodyBytes: 64 * 1024 * 1024,
+  answerBytes: 32 * 1024 * 1024,
+  connections: 1024,
+  headersMs: 10_000,
+  stallMs: 60_000,
+  keepAliveMs: 65_000,
+  heartbeatMs: 15_000,
+  longPollMs: 20_000,
+};
+
+/** The bytes of the head of a request: the position of a reader with many open turns is long. */
+export const HEADER_BYTES_MAX = 65_536;
+
+/** The parts that the whole HTTP server works with. */
+export interface HttpService {
+  readonly served: Served;
+  readonly calls: CallTable;
+  readonly access: Access;
+  readonly signIn: SignIn;
+  readonly limits: HttpLimits;
+  /** The budget, shared with the other protocol of the server. */
+  readonly budget: ByteBudget;
+  /** The room for answers, which counts against the budget. */
+  readonly room: AnswerRoom;
+  /** The turns of answers that are being sent. */
+  readonly turns: Turns;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly version: string;
+  /** The name of the store that people see. */
+  readonly storeName: string;
+  readonly families: Families;
+  readonly recent: RecentThreads;
+  readonly streams: Streams;
+  readonly streamBells: StreamBells;
+  /** Aborts when the server stops: streams end, and requests in progress finish. */
+  readonly stopping: AbortSignal;
+}
+
+const PRECONDITION_FAILED = 412;
+
+interface ErrorJson {
+  readonly code: string;
+  readonly message: string;
+  readonly data: object;
+}
+
+/** The error as the client sees it. An error that is no QuipuError is a defect, and its text stays here. */
+export function toErrorJson(error: unknown): { readonly error: ErrorJson } {
+  if (!isQuipuError(error)) {
+    const message = 'the server failed in a way it did not expect; its log says more';
+    return { error: { code: 'IO', message, data: { path: '', errno: 'UNKNOWN' } } };
+  }
+  const { code, message, data } = error;
+  return { error: { code, message: safeDetail(message), data } };
+}
+
+/** Facts of a request that its answer depends on. */
+interface Failed {
+  readonly hadIfMatch?: boolean;
+  readonly invalidStatus?: number | undefined;
+}
+
+/** The answer to a request that failed. */
+export function errorReply(error: unknown, { hadIfMatch, invalidStatus }: Failed = {}): Reply {
+  const json = toErrorJson(error);
+  if (!isQuipuError(error)) return jsonReply(json, { status: 500 });
+  const { code } = error;
+  const moved = code === 'HEAD_MOVED' && hadIfMatch === true;
+  const isTooMuch = isQuipuError(error, 'UNAVAILABLE') && error.data.what === 'connection';
+  const usual = (code === 'INVALID' ? invalidStatus : undefined) ?? WIRE_CODE[code];
+  const status = moved ? PRECONDITION_FAILED : isTooMuch ? TOO_MANY : usual;
+  const headers = code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
+  return jsonReply(json, { status, headers });
+}
+
+/** Throws INVALID that names the first mistake. `at` is the place of the value in what the client sent. */
+export function checkInput<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  where: string,
+  at: readonly string[] = [],
+): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const path = [...at, ...(issue?.path ?? [])];
+  const what = path.length === 0 ? where : path.join('.');
+  throw invalid(what, `is not valid: ${issue?.message ?? 'it does not fit'}`);
 }

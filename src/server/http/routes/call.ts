@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { invalid, unsupported } from '../../../base/errors.ts';
-import type { Parts } from '../../../wire/byte-writer.ts';
+import type { Parts } from '../../../wire/byte-codec.ts';
 import { fromCall, toCall } from '../../../wire/call-values.ts';
 import { decodeCallReply, encodeCallReply, encodeStream } from '../../../wire/call.ts';
 import { METHOD_BYTES_MAX } from '../../../wire/limits.ts';
@@ -11,7 +11,7 @@ import type {
   StreamHandler,
   UploadHandler,
 } from '../../calls/call-handler.ts';
-import { isOwnFault, toWireError } from '../../request/wire-error.ts';
+import { isOwnFault, toWireError } from '../../request/request.ts';
 import { withHeartbeats } from '../exchange/event-stream.ts';
 import { readBody, readUpload } from '../exchange/read-body.ts';
 import { routesAt } from '../exchange/route.ts';

@@ -5,7 +5,7 @@ import { refOf } from '../../../chat/events/payloads.ts';
 import type { Question } from '../../../chat/events/payloads.ts';
 import { LINE_PAYLOAD_BYTES } from '../../../chat/events/limits.ts';
 import { loadEvent } from '../../../chat/messages/find-messages.ts';
-import { batchJson, ofChat, eventJson, problemJson, questionBody } from './chat-schemas.ts';
+import { batchJson, ofChat, eventJson, problemJson, questionBody } from './chats.ts';
 import { countAt, encodeEvent, eventReply, resumeAt } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import type { HttpRequest, Route } from '../exchange/route.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { jsonReply, route, bearerOf } from '../exchange/route.ts';
-import type { Reply, Route } from '../exchange/route.ts';
-import type { HttpService } from '../exchange/http-service.ts';
+import type { Reply, Route, HttpService } from '../exchange/route.ts';
 import { QuipuError, invalid } from '../../../base/errors.ts';
 
 const health = z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Progress } from '../../../engine/progress.ts';
 import type { Maintain } from '../../../store/maintain.ts';
-import { tellProgress } from '../../calls/call-streams.ts';
+import { tellProgress } from '../../calls/long-answers.ts';
 import { eventReply } from '../exchange/event-stream.ts';
 import type { SentEvent } from '../exchange/event-stream.ts';
 import { jsonReply, route } from '../exchange/route.ts';

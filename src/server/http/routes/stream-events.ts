@@ -1,11 +1,16 @@
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { LiveStream } from '../../../stream/find-stream.ts';
 import { isJsonType, isTextType } from '../../../stream/message.ts';
-import { PART_BYTES } from '../exchange/request-room.ts';
+import { PART_BYTES } from '../exchange/answer-room.ts';
 import type { HttpRequest } from '../exchange/route.ts';
-import { joinMessages, readLarge, readMessages } from '../../streams/read-messages.ts';
-import type { MessagePage } from '../../streams/read-messages.ts';
-import { formatOffset, nextCursor } from '../../streams/stream-input.ts';
+import {
+  joinMessages,
+  readLarge,
+  readMessages,
+  formatOffset,
+  nextCursor,
+} from '../../streams/stream-messages.ts';
+import type { MessagePage } from '../../streams/stream-messages.ts';
 
 const lenientText = new TextDecoder('utf-8', { ignoreBOM: true });
 

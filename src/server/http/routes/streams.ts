@@ -6,10 +6,10 @@ import type { AppendAnswer, ProducerMark } from '../../../stream/decide-append.t
 import { tailOf, type LiveStream } from '../../../stream/find-stream.ts';
 import { isJsonType, toMessage } from '../../../stream/message.ts';
 import { checkStreamName } from '../../../stream/stream-record.ts';
-import { joinMessages, readLarge, readMessages } from '../../streams/read-messages.ts';
-import type { MessagePage } from '../../streams/read-messages.ts';
-import { isBase64, streamEvents } from './stream-events.ts';
 import {
+  joinMessages,
+  readLarge,
+  readMessages,
   STREAMS_PATH,
   checkType,
   formatOffset,
@@ -19,12 +19,13 @@ import {
   producerOf,
   saysClosed,
   seqOf,
-} from '../../streams/stream-input.ts';
+} from '../../streams/stream-messages.ts';
+import type { MessagePage } from '../../streams/stream-messages.ts';
+import { isBase64, streamEvents } from './stream-events.ts';
 import { LARGE_BYTES } from '../exchange/answer-room.ts';
 import { isKnown } from '../exchange/schemas.ts';
-import { errorReply } from '../exchange/http-error.ts';
+import { errorReply, routesAt } from '../exchange/route.ts';
 import { readBody } from '../exchange/read-body.ts';
-import { routesAt } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 
 // The Durable Streams protocol. Its statuses and headers are its own: invalid input is 400 here, as it says.
