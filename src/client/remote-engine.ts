@@ -1,12 +1,10 @@
-import { given } from '../base/given.ts';
 import { NO_TURN } from '../base/brand.ts';
 import type { Hash, TurnId } from '../base/brand.ts';
-import type { Batch, Change, Committed } from '../engine/batch.ts';
+import { notFound, unsupported } from '../base/errors.ts';
+import { given } from '../base/given.ts';
 import type {
-  BlobSource,
   BlobStored,
   ContextList,
-  ContextQuery,
   Engine,
   EngineCapabilities,
   Found,
@@ -17,20 +15,18 @@ import type {
 import type {
   ContextRow,
   HeadRow,
-  FsRootRow,
   LogDamage,
   PatchRow,
   SalvagedLog,
   TurnRow,
 } from '../engine/rows.ts';
-import type { Upkeep } from '../engine/upkeep.ts';
+import type { BackupReport, CheckReport, Upkeep } from '../engine/upkeep.ts';
+import { rowOf } from '../wire/calls.ts';
 import type { CallName, EngineMethod } from '../wire/calls.ts';
 import { MANY_CONTEXTS_MAX, MANY_RECORDS_MAX } from '../wire/limits.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { Requests } from './requests.ts';
-import { SentMethods, remoteUpkeep } from './send-calls.ts';
 import type { Transport } from './transport.ts';
-import { notFound } from '../base/errors.ts';
 
 /** The number of records that one call may ask for. Longer lists are put together from several calls. */
 const RECORDS_MAX = 10_000;
@@ -44,7 +40,7 @@ export interface RemoteEngineOptions {
  * The engine of a server, over any transport. After a lost connection reads are repeated, and commits when that is
  * safe.
  */
-export class RemoteEngine extends SentMethods implements Engine {
+export class RemoteEngine implements Engine {
   readonly capabilities: EngineCapabilities = {
     reopen: { missing: 'a client does not own the data' },
     reindex: true,
@@ -57,25 +53,35 @@ export class RemoteEngine extends SentMethods implements Engine {
   readonly #requests: Requests;
 
   constructor(transport: Transport, { timeoutMs }: RemoteEngineOptions) {
-    const feed = new ChangeFeed(transport);
-    const requests = new Requests(transport, timeoutMs, feed);
-    super(requests);
-    this.#feed = feed;
-    this.#requests = requests;
-    this.upkeep = remoteUpkeep(requests);
+    this.#feed = new ChangeFeed(transport);
+    this.#requests = new Requests(transport, timeoutMs, this.#feed);
+    this.upkeep = remoteUpkeep(this.#requests);
   }
 
-  commit(batch: Batch): Promise<Committed> {
-    return this.#requests.commit(batch);
-  }
+  // Each of these is one call, of the same name.
+  readonly hasBlob: Engine['hasBlob'] = this.#sends('hasBlob');
+  readonly statBlob: Engine['statBlob'] = this.#sends('statBlob');
+  readonly findBySha256: Engine['findBySha256'] = this.#sends('findBySha256');
+  readonly getTurn: Engine['getTurn'] = this.#sends('getTurn');
+  readonly commonAncestor: Engine['commonAncestor'] = this.#sends('commonAncestor');
+  readonly getHead: Engine['getHead'] = this.#sends('getHead');
+  readonly getContext: Engine['getContext'] = this.#sends('getContext');
+  readonly findContext: Engine['findContext'] = this.#sends('findContext');
+  readonly getLog: Engine['getLog'] = this.#sends('getLog');
+  readonly getDoc: Engine['getDoc'] = this.#sends('getDoc');
+  readonly tips: Engine['tips'] = this.#sends('tips');
+  readonly stats: Engine['stats'] = this.#sends('stats');
+  readonly checkpoint: Engine['checkpoint'] = this.#sends('checkpoint');
+  readonly reindex: Engine['reindex'] = this.#sends('reindex');
 
-  async getBlob(hash: Hash): Promise<Uint8Array | undefined> {
-    return getWhole(this.#readPiece, hash);
-  }
+  readonly commit: Engine['commit'] = (batch) => this.#requests.commit(batch);
 
-  async viewBlob(hash: Hash): Promise<Uint8Array | undefined> {
-    return this.getBlob(hash);
-  }
+  readonly putBlob: Engine['putBlob'] = async (source) =>
+    (await this.#requests.putBlob(source)) as BlobStored;
+
+  readonly getBlob: Engine['getBlob'] = (hash) => getWhole(this.#readPiece, hash);
+
+  readonly viewBlob: Engine['viewBlob'] = (hash) => this.getBlob(hash);
 
   async *readBlob(
     hash: Hash,
@@ -88,119 +94,72 @@ export class RemoteEngine extends SentMethods implements Engine {
     }
   }
 
-  async putBlob(source: BlobSource): Promise<BlobStored> {
-    return (await this.#requests.putBlob(source)) as BlobStored;
-  }
+  readonly listBlobs: Engine['listBlobs'] = this.#lists('listBlobs');
+  readonly listLogs: Engine['listLogs'] = this.#lists('listLogs');
+  readonly listDocs: Engine['listDocs'] = this.#lists('listDocs');
 
-  async listBlobs(prefix: string, limit: number, after?: Hash): Promise<readonly Hash[]> {
-    return this.#listNames('listBlobs', prefix, limit, after);
-  }
+  readonly walkBack: Engine['walkBack'] = (from, limit) =>
+    gather<TurnRow>(limit, async (step, rows) => {
+      const items = await this.#read<TurnRow[]>('walkBack', rows.at(-1)?.parent ?? from, step);
+      return { items, more: (items.at(-1)?.parent ?? NO_TURN) !== NO_TURN };
+    });
 
-  async walkBack(from: TurnId, limit: number): Promise<readonly TurnRow[]> {
-    const rows: TurnRow[] = [];
-    for (let next = from; ;) {
-      const step = Math.min(RECORDS_MAX, limit - rows.length);
-      rows.push(...(await this.#read<TurnRow[]>('walkBack', next, step)));
-      next = rows.at(-1)?.parent ?? NO_TURN;
-      if (rows.length >= limit || next === NO_TURN) return rows;
-    }
-  }
+  readonly ancestorAt: Engine['ancestorAt'] = async (turn, depth) =>
+    depth < 0 ? undefined : this.#read('ancestorAt', turn, depth);
 
-  async ancestorAt(turn: TurnId, depth: number): Promise<TurnRow | undefined> {
-    return depth < 0 ? undefined : this.#read('ancestorAt', turn, depth);
-  }
-
-  async getOpenTurn(id: TurnId): Promise<OpenTurnRow | undefined> {
+  readonly getOpenTurn: Engine['getOpenTurn'] = async (id) => {
     const open = await this.#read<OpenTurnRow | undefined>('getOpenTurn', id);
     return open && { ...open, bytes: new Uint8Array(open.bytes) };
-  }
+  };
 
-  async listContexts(query: ContextQuery): Promise<ContextList> {
-    const rows: ContextRow[] = [];
-    const { count, ...asked } = query;
-    let cursor = query.cursor;
+  readonly listContexts: Engine['listContexts'] = async ({ count, cursor: start, ...query }) => {
+    let cursor = start;
     let total: number | undefined;
-    do {
-      const limit = Math.min(RECORDS_MAX, query.limit - rows.length);
-      const page = await this.#read<ContextList>('listContexts', {
-        ...asked,
-        ...(count === true && total === undefined && { count }),
-        limit,
-        ...(cursor !== undefined && { cursor }),
-      });
-      rows.push(...page.rows);
+    const rows = await gather<ContextRow>(query.limit, async (limit) => {
+      const isCounted = count === true && total === undefined;
+      const asked = { ...query, limit, ...given({ cursor, count: isCounted || undefined }) };
+      const page = await this.#read<ContextList>('listContexts', asked);
       cursor = page.cursor;
       total ??= page.total;
-    } while (cursor !== undefined && rows.length < query.limit);
-    return {
-      rows,
-      ...given({ cursor, total }),
-    };
-  }
+      return { items: page.rows, more: cursor !== undefined };
+    });
+    return { rows, ...given({ cursor, total }) };
+  };
 
-  async getPatches(turns: readonly TurnId[]): Promise<readonly PatchRow[]> {
-    const rows = await this.#readOfTurns<PatchRow>('getPatches', turns);
-    return rows.toSorted((a, b) => a.seq - b.seq);
-  }
+  readonly getPatches: Engine['getPatches'] = (turns) => this.#readOfTurns('getPatches', turns);
+  readonly getFsRoots: Engine['getFsRoots'] = (turns) => this.#readOfTurns('getFsRoots', turns);
 
-  async getFsRoots(turns: readonly TurnId[]): Promise<readonly FsRootRow[]> {
-    const rows = await this.#readOfTurns<FsRootRow>('getFsRoots', turns);
-    return rows.toSorted((a, b) => a.seq - b.seq);
-  }
+  readonly getMany: Engine['getMany'] = (wanted) =>
+    getInParts(wanted, (some) => this.#read('getMany', some));
 
-  async getMany(wanted: Wanted): Promise<Found> {
-    return getInParts(wanted, (some) => this.#read('getMany', some));
-  }
+  readonly readLog: Engine['readLog'] = (name, from, limit) =>
+    gather<string>(limit, async (step, found) => {
+      const at = from + found.length;
+      const { lines, more } = await this.#read<CutLines>('readLog', name, at, step);
+      return { items: lines, more: more || isFull(lines, step) };
+    });
 
-  async readLog(name: string, from: number, limit: number): Promise<readonly string[]> {
-    const lines: string[] = [];
-    for (;;) {
-      const step = Math.min(RECORDS_MAX, limit - lines.length);
-      const read = await this.#read<{ lines: string[]; more: boolean }>(
-        'readLog',
-        name,
-        from + lines.length,
-        step,
-      );
-      lines.push(...read.lines);
-      const isCut = read.more || (step === RECORDS_MAX && read.lines.length === step);
-      if (!isCut || lines.length >= limit) return lines;
-    }
-  }
-
-  async salvageLog(name: string, from: number, limit: number): Promise<SalvagedLog | undefined> {
+  readonly salvageLog: Engine['salvageLog'] = async (name, from, limit) => {
     const page: (string | LogDamage)[] = [];
     for (;;) {
       const step = Math.min(RECORDS_MAX, limit - page.length);
-      const read = await this.#read<(SalvagedLog & { more: boolean }) | undefined>(
-        'salvageLog',
-        name,
-        from + page.length,
-        step,
-      );
+      const at = from + page.length;
+      const read = await this.#read<CutLog | undefined>('salvageLog', name, at, step);
       if (read === undefined) return undefined;
       const { more, ...found } = read;
       page.push(...found.page);
-      const isCut = more || (step === RECORDS_MAX && found.page.length === step);
+      const isCut = more || isFull(found.page, step);
       if (!isCut || page.length >= limit) return { ...found, page };
     }
-  }
+  };
 
-  async listLogs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
-    return this.#listNames('listLogs', prefix, limit, after);
-  }
-
-  async listDocs(prefix: string, limit: number, after?: string): Promise<readonly string[]> {
-    return this.#listNames('listDocs', prefix, limit, after);
-  }
-
-  subscribe(listener: (change: Change) => void, missed?: () => void): () => void {
+  readonly subscribe: Engine['subscribe'] = (listener, missed) => {
     this.#requests.assertOpen('subscribe');
     return this.#feed.add(listener, missed);
-  }
+  };
 
-  async close(): Promise<void> {
-    await this.#requests.close();
+  close(): Promise<void> {
+    return this.#requests.close();
   }
 
   /** A call that has no method here. */
@@ -213,38 +172,118 @@ export class RemoteEngine extends SentMethods implements Engine {
     return (await this.#requests.runLong(name, args, progress)) as T;
   }
 
-  async #read<T>(method: EngineMethod, ...args: readonly unknown[]): Promise<T> {
+  #read<T>(method: EngineMethod, ...args: readonly unknown[]): Promise<T> {
     return this.call(`engine.${method}`, args);
   }
 
-  async #readOfTurns<T>(name: EngineMethod, turns: readonly TurnId[]): Promise<T[]> {
+  #sends<Method extends EngineMethod>(method: Method): Engine[Method] {
+    return sends(() => this.#requests, `engine.${method}`);
+  }
+
+  #lists<Name extends string>(method: 'listBlobs' | 'listLogs' | 'listDocs') {
+    return (prefix: string, limit: number, after?: Name): Promise<Name[]> =>
+      gather<Name>(limit, async (step, names) => {
+        const items = await this.#read<Name[]>(method, prefix, step, names.at(-1) ?? after);
+        return { items, more: items.length === step };
+      });
+  }
+
+  /** By rising sequence number, as the engine gives them for one call. */
+  async #readOfTurns<T extends { readonly seq: number }>(
+    name: EngineMethod,
+    turns: readonly TurnId[],
+  ): Promise<T[]> {
     const rows: T[] = [];
     for (let at = 0; at < turns.length; at += RECORDS_MAX) {
       rows.push(...(await this.#read<T[]>(name, turns.slice(at, at + RECORDS_MAX))));
     }
-    return rows;
+    return rows.sort((a, b) => a.seq - b.seq);
   }
 
-  async #listNames<Name extends string>(
-    name: 'listBlobs' | 'listLogs' | 'listDocs',
-    prefix: string,
-    limit: number,
-    after: Name | undefined,
-  ): Promise<readonly Name[]> {
-    const names: Name[] = [];
-    for (let from = after; ; from = names.at(-1)) {
-      const step = Math.min(RECORDS_MAX, limit - names.length);
-      const found = await this.#read<Name[]>(name, prefix, step, from);
-      names.push(...found);
-      if (found.length < step || names.length >= limit) return names;
-    }
-  }
+  readonly #readPiece: ReadPiece = (hash, start, length) =>
+    this.#read('readBlob', hash, start, length);
+}
 
-  readonly #readPiece = (
-    hash: Hash,
-    start: number,
-    length: number,
-  ): Promise<BlobPiece | undefined> => this.#read('readBlob', hash, start, length);
+/** Lines of a log. `more` says that the server stopped for the bytes, not at the end. */
+interface CutLines {
+  readonly lines: string[];
+  readonly more: boolean;
+}
+type CutLog = SalvagedLog & Pick<CutLines, 'more'>;
+
+/** True for all that one call may ask for: there may be more. */
+function isFull(found: readonly unknown[], step: number): boolean {
+  return step === RECORDS_MAX && found.length === step;
+}
+
+/** Puts a list together from several calls. `ask` is told how many items to ask for, and what was found so far. */
+async function gather<T>(
+  limit: number,
+  ask: (
+    step: number,
+    found: readonly T[],
+  ) => Promise<{ readonly items: readonly T[]; readonly more: boolean }>,
+): Promise<T[]> {
+  const found: T[] = [];
+  for (;;) {
+    const { items, more } = await ask(Math.min(RECORDS_MAX, limit - found.length), found);
+    found.push(...items);
+    if (!more || found.length >= limit) return found;
+  }
+}
+
+/** A function that sends its arguments as a call. Work takes a function for its progress after them. */
+function sends<Method>(requests: () => Requests, call: CallName): Method {
+  const { kind, args } = rowOf(call);
+  const send = (...given: readonly unknown[]): Promise<unknown> => requests().call(call, given);
+  const work = (...given: readonly unknown[]): Promise<unknown> =>
+    requests().runLong(call, given.slice(0, args.length), given[args.length] as Progress);
+  return (kind === 'work' ? work : send) as Method;
+}
+
+/** The maintenance of a store, done where the data is. */
+function remoteUpkeep(requests: Requests): Upkeep {
+  return {
+    records: {
+      turns: noCopies,
+      patches: noCopies,
+      docs: noCopies,
+      sha256Names: refuseCopies,
+      erased: refuseCopies,
+    },
+    adopt: noCopies,
+    startCollection: noCollection,
+    check: async ({ repair, progress }) =>
+      (await requests.runLong('upkeep.check', [repair], progress)) as CheckReport,
+    eraseBlob: sends(() => requests, 'upkeep.eraseBlob'),
+    eraseLines: sends(() => requests, 'upkeep.eraseLines'),
+    // `to` is a folder on the server's machine.
+    async backup(to, progress, also) {
+      const report = (await requests.runLong('upkeep.backup', [to], progress)) as BackupReport;
+      await also?.();
+      return report;
+    },
+  };
+}
+
+async function noCollection(): Promise<never> {
+  throw unsupported(
+    'collection',
+    'a client',
+    'a collection runs where the data is; call maintain.gc',
+  );
+}
+
+async function noCopies(): Promise<never> {
+  return refuseCopies();
+}
+
+function refuseCopies(): never {
+  throw unsupported(
+    'copy',
+    'a client',
+    'a store is copied where its data is: stop the server, and give "quipu copy" its folder or database',
+  );
 }
 
 /** Gets any number of records, with as many requests as needed: mostly one. */

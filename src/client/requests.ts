@@ -51,9 +51,22 @@ export class Requests {
   /** The body can be read only once, so it is never sent again. */
   async putBlob({ chunks, sha256 = false }: BlobSource): Promise<unknown> {
     this.assertOpen('putBlob');
-    const source = new UploadSource(chunks);
-    const stored = this.#transport.upload('engine.putBlob', [{ sha256 }], source);
-    return this.#underway.add(stored.catch((error: unknown) => source.explain(error)));
+    let failure: { readonly error: unknown } | undefined;
+    async function* source(): AsyncGenerator<Uint8Array, void, undefined> {
+      try {
+        yield* chunks;
+      } catch (error) {
+        failure = { error };
+        throw error;
+      }
+    }
+    const stored = this.#transport.upload('engine.putBlob', [{ sha256 }], source());
+    return this.#underway.add(
+      stored.catch((error: unknown) => {
+        // If the source itself has failed, the transport's error for a body that breaks off says less.
+        throw failure === undefined ? error : failure.error;
+      }),
+    );
   }
 
   /**
@@ -202,29 +215,5 @@ class Underway {
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
     });
-  }
-}
-
-/** Remembers how its source failed, because the transport's error for a body that breaks off says less. */
-class UploadSource implements AsyncIterable<Uint8Array> {
-  readonly #chunks: AsyncIterable<Uint8Array>;
-  #failure: { readonly error: unknown } | undefined;
-
-  constructor(chunks: AsyncIterable<Uint8Array>) {
-    this.#chunks = chunks;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
-    try {
-      for await (const chunk of this.#chunks) yield chunk;
-    } catch (error) {
-      this.#failure = { error };
-      throw error;
-    }
-  }
-
-  /** Throws the failure of the source, if that is why the upload failed, else `error`. */
-  explain(error: unknown): never {
-    throw (this.#failure === undefined ? error : this.#failure.error) as Error;
   }
 }

@@ -26,48 +26,29 @@ export interface OutgoingMessage {
   readonly bytes: number;
   /** Nobody will write to the parts any more, so they need not be copied to be sent. */
   readonly kept: boolean;
-  read(reply: Buffer): unknown;
+  readonly read: (reply: Buffer) => unknown;
 }
 
 /** Turns a call into the shortest message that expresses it. */
 export function toMessage(method: string, args: readonly unknown[]): OutgoingMessage {
   const append = method === 'engine.commit' ? toAppend(args[0] as Batch) : undefined;
-  return append === undefined ? new CallMessage(method, args) : new AppendMessage(append);
+  if (append === undefined) {
+    const parts = encodeCall({ method, body: toCall(args) });
+    const bytes = lengthOf(parts);
+    return { type: MessageType.CALL, flags: 0, parts, bytes, kept: false, read: readReply };
+  }
+  const parts = encodeAppendTurn(append);
+  const flags = appendTurnFlags(append);
+  const bytes = lengthOf(parts);
+  return { type: MessageType.APPEND_TURN, flags, parts, bytes, kept: true, read: readCommitted };
 }
 
-class AppendMessage implements OutgoingMessage {
-  readonly type: number = MessageType.APPEND_TURN;
-  readonly flags: number;
-  readonly parts: Parts;
-  readonly bytes: number;
-  readonly kept = true;
-
-  constructor(append: AppendTurn) {
-    this.flags = appendTurnFlags(append);
-    this.parts = encodeAppendTurn(append);
-    this.bytes = lengthOf(this.parts);
-  }
-
-  read(reply: Buffer): unknown {
-    return toCommitted(decodeRowAck(reply));
-  }
+function readReply(reply: Buffer): unknown {
+  return fromCall(decodeCallReply(reply));
 }
 
-class CallMessage implements OutgoingMessage {
-  readonly type: number = MessageType.CALL;
-  readonly flags = 0;
-  readonly parts: Parts;
-  readonly bytes: number;
-  readonly kept = false;
-
-  constructor(method: string, args: readonly unknown[]) {
-    this.parts = encodeCall({ method, body: toCall(args) });
-    this.bytes = lengthOf(this.parts);
-  }
-
-  read(reply: Buffer): unknown {
-    return fromCall(decodeCallReply(reply));
-  }
+function readCommitted(reply: Buffer): Committed {
+  return toCommitted(decodeRowAck(reply));
 }
 
 // Almost every commit appends one turn with its payload. As APPEND_TURN such a commit needs no JSON on either side.

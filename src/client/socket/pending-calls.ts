@@ -17,33 +17,29 @@ interface CallFacts {
  * answer, a deadline and an abort took longer than encoding the request.
  */
 export class PendingCall implements Waiter, Deadline {
-  readonly message: OutgoingMessage;
-  readonly timeoutMs: number;
   /** The time by which the call must be over, once it is sent. */
   at: number = Infinity;
-  readonly #method: string;
-  readonly #signal: AbortSignal | undefined;
-  readonly #resolve: CallFacts['resolve'];
-  readonly #reject: CallFacts['reject'];
-  readonly #over: CallFacts['over'];
+  readonly #facts: CallFacts;
   #onAbort: (() => void) | undefined;
   #isOver = false;
 
   constructor(facts: CallFacts) {
-    this.message = facts.message;
-    this.timeoutMs = facts.timeoutMs;
-    this.#method = facts.method;
-    this.#signal = facts.signal;
-    this.#resolve = facts.resolve;
-    this.#reject = facts.reject;
-    this.#over = facts.over;
+    this.#facts = facts;
+  }
+
+  get message(): OutgoingMessage {
+    return this.#facts.message;
+  }
+
+  get timeoutMs(): number {
+    return this.#facts.timeoutMs;
   }
 
   /** The call is about to be sent: its time begins, and its caller may still give it up. */
   begin(): void {
-    const signal = this.#signal;
+    const { signal, timeoutMs } = this.#facts;
     signal?.throwIfAborted();
-    this.at = performance.now() + this.timeoutMs;
+    this.at = performance.now() + timeoutMs;
     if (signal === undefined) return;
     this.#onAbort = () => this.fail(signal.reason);
     signal.addEventListener('abort', this.#onAbort);
@@ -51,27 +47,30 @@ export class PendingCall implements Waiter, Deadline {
 
   answer(payload: Buffer): void {
     if (!this.#end()) return;
+    const { message, resolve, reject } = this.#facts;
     try {
-      this.#resolve(this.message.read(payload));
+      resolve(message.read(payload));
     } catch (error) {
-      this.#reject(error);
+      reject(error);
     }
   }
 
   fail(error: unknown): void {
-    if (this.#end()) this.#reject(error);
+    if (this.#end()) this.#facts.reject(error);
   }
 
   passed(): void {
-    this.fail(timedOut(this.#method, this.timeoutMs, true));
+    const { method, timeoutMs } = this.#facts;
+    this.fail(timedOut(method, timeoutMs, true));
   }
 
   /** False when the call was over before. */
   #end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
-    if (this.#onAbort !== undefined) this.#signal?.removeEventListener('abort', this.#onAbort);
-    this.#over(this);
+    const { signal, over } = this.#facts;
+    if (this.#onAbort !== undefined) signal?.removeEventListener('abort', this.#onAbort);
+    over(this);
     return true;
   }
 }
