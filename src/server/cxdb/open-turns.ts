@@ -44,7 +44,7 @@ export function openTurn(engine: Engine, append: AppendTurn, session: Session): 
       const [row] = (await engine.commit({ opens: [open] })).opened;
       if (row === undefined) throw new Error('a turn was opened and is not there');
       if (bytes.length > 0) await engine.commit({ deltas: [{ turn: row.id, offset: 0, bytes }] });
-      knownTurnsOf(session).add(row.id, context, bytes.length);
+      knownTurnsOf(session).set(row.id, { context, length: bytes.length });
       return { parts: ackOf(row) };
     } catch (error) {
       throw asMissing(error, 'parent turn');
@@ -84,7 +84,7 @@ export const appendDelta: Plan = (engine, { payload }, session) => {
     await mustBeIn(engine, context, turn);
     await engine.commit({ deltas: [{ turn, offset, bytes }] });
     const { size } = await mustGetTurn(engine, turn);
-    knownTurns.add(turn, context, size);
+    knownTurns.set(turn, { context, length: size });
     return { parts: encodeDeltaAck({ turn, totalLength: size }) };
   };
   return { order: 'barrier', run };
@@ -158,6 +158,9 @@ function otherLength(turn: TurnId, length: number): QuipuError<'INVALID'> {
   return invalid('SEAL.total_len', `does not fit: turn ${turn} has ${length} bytes`);
 }
 
+/** The open turns that one connection has written to. The context of each is looked up only once. */
+type KnownTurns = Map<TurnId, KnownTurn>;
+
 interface KnownTurn {
   readonly context: ContextId;
   /** The length of the turn once everything that was sent for it is stored. */
@@ -168,24 +171,7 @@ const KNOWN_TURNS = new WeakMap<Session, KnownTurns>();
 
 function knownTurnsOf(session: Session): KnownTurns {
   let known = KNOWN_TURNS.get(session);
-  if (known === undefined) KNOWN_TURNS.set(session, (known = new KnownTurns()));
+  if (known === undefined) KNOWN_TURNS.set(session, (known = new Map()));
+  if (known.size >= TURNS_MAX) known.clear();
   return known;
-}
-
-/** The open turns that one connection has written to. The context of each is looked up only once. */
-class KnownTurns {
-  readonly #turns = new Map<TurnId, KnownTurn>();
-
-  get(turn: TurnId): KnownTurn | undefined {
-    return this.#turns.get(turn);
-  }
-
-  add(turn: TurnId, context: ContextId, length: number): void {
-    if (this.#turns.size >= TURNS_MAX) this.#turns.clear();
-    this.#turns.set(turn, { context, length });
-  }
-
-  delete(turn: TurnId): void {
-    this.#turns.delete(turn);
-  }
 }

@@ -24,14 +24,7 @@ import {
   encodePage,
   WireTurnFlag,
 } from '../../wire/cxdb/turns.ts';
-import type {
-  GetBefore,
-  GetLast,
-  GetRange,
-  PageOptions,
-  ExtRow,
-  TurnRec,
-} from '../../wire/cxdb/turns.ts';
+import type { GetRange, PageOptions, ExtRow, TurnRec } from '../../wire/cxdb/turns.ts';
 import { FRAME_PAYLOAD_MAX } from '../../wire/limits.ts';
 import type { Job, Plan } from '../request/request.ts';
 import { contextOf, turnOf } from '../request/take-input.ts';
@@ -46,12 +39,17 @@ const SEQ_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 export const getLast: Plan = (engine, { payload, flags }) => {
   const request = decodeGetLast(payload, flags);
-  return reading(() => readLast(engine, request));
+  return reading(async () =>
+    readEnd(engine, await chainOf(engine, request.context, request.wantOpen), request),
+  );
 };
 
 export const getBefore: Plan = (engine, { payload, flags }) => {
   const request = decodeGetBefore(payload, flags);
-  return reading(() => readBefore(engine, request));
+  return reading(async () => {
+    const [turn, { head, headDepth }] = await findIn(engine, request.context, request.before);
+    return readEnd(engine, { ...parentOf(turn), open: undefined, head, headDepth }, request);
+  });
 };
 
 export const getRange: Plan = (engine, { payload, flags }) => {
@@ -59,11 +57,55 @@ export const getRange: Plan = (engine, { payload, flags }) => {
   return reading(() => readRange(engine, request));
 };
 
-function reading(read: () => Promise<ReadPage>): Job {
-  return { order: 'read', run: async () => ({ parts: toParts(await read()) }) };
+function reading(read: () => Promise<Parts>): Job {
+  return { order: 'read', run: async () => ({ parts: await read() }) };
 }
 
-function toParts({ turns, wantExt, head, headDepth }: ReadPage): Parts {
+/** A chain of turns, whose last one may still be open, and the head that a page of it names. */
+interface Chain {
+  /** The last sealed turn; `NO_TURN` when there is none. */
+  readonly tip: TurnId;
+  readonly tipDepth: number;
+  readonly open: OpenTurnRow | undefined;
+  readonly head: TurnId;
+  readonly headDepth: number;
+}
+
+async function readRange(engine: Engine, request: GetRange): Promise<Parts> {
+  const { context, chainEnd, startDepth, wantOpen } = request;
+  const chain =
+    chainEnd === NO_TURN
+      ? await chainOf(engine, context, wantOpen)
+      : await chainUpTo(engine, (await findIn(engine, context, chainEnd))[0], wantOpen);
+  if (startDepth === LAST_DEPTHS) return readEnd(engine, chain, request);
+
+  const { tip, tipDepth, open } = chain;
+  const sealed = tip === NO_TURN ? 0 : tipDepth + 1;
+  const length = open === undefined ? sealed : open.row.depth + 1;
+  const end = Math.min(length, startDepth + Math.min(request.limit, PAGE_TURNS_MAX));
+  if (startDepth >= end) return toParts(chain, [], request);
+  const sealedEnd = Math.min(end, open === undefined ? length : length - 1);
+  const rows =
+    startDepth < sealedEnd ? await walkDepths(engine, tip, startDepth, sealedEnd - 1) : [];
+  const last = end > sealedEnd ? open : undefined;
+  const turns = await load(engine, { rows, open: last, keep: keepOldest }, request);
+  return toParts(chain, turns, request);
+}
+
+/** Reads the last turns of the chain. */
+async function readEnd(engine: Engine, chain: Chain, request: PageOptions): Promise<Parts> {
+  const limit = Math.min(request.limit, PAGE_TURNS_MAX);
+  const open = limit > 0 ? chain.open : undefined;
+  const rows = await walkUpTo(engine, chain.tip, open === undefined ? limit : limit - 1);
+  const turns = await load(engine, { rows, open, keep: keepNewest }, request);
+  return toParts(chain, turns, request);
+}
+
+function toParts(
+  { head, headDepth }: Chain,
+  turns: readonly SentTurn[],
+  { wantExt }: PageOptions,
+): Parts {
   const recs = turns.map(({ rec }) => rec);
   const [oldest] = recs;
   return encodePage({
@@ -75,96 +117,23 @@ function toParts({ turns, wantExt, head, headDepth }: ReadPage): Parts {
   });
 }
 
-interface ReadPage {
-  /** The turns, oldest first. */
-  readonly turns: readonly SentTurn[];
-  readonly wantExt: boolean;
-  readonly head: TurnId;
-  readonly headDepth: number;
-}
-
-/** A chain of turns, whose last one may still be open. */
-interface Chain {
-  /** The last sealed turn; `NO_TURN` when there is none. */
-  readonly tip: TurnId;
-  readonly tipDepth: number;
-  readonly open: OpenTurnRow | undefined;
-}
-
-async function readLast(engine: Engine, request: GetLast): Promise<ReadPage> {
-  const head = await mustGetHead(engine, contextOf(request.context));
-  const chain = await chainOf(engine, head, request.wantOpen);
-  return { ...(await readEnd(engine, chain, request)), head: head.head, headDepth: head.headDepth };
-}
-
-async function readBefore(engine: Engine, request: GetBefore): Promise<ReadPage> {
-  const [turn, head] = await findIn(engine, request.context, request.before);
-  const chain = { tip: turn.parent, tipDepth: Math.max(0, turn.depth - 1), open: undefined };
-  const about = { head: head?.head ?? NO_TURN, headDepth: head?.headDepth ?? 0 };
-  return { ...(await readEnd(engine, chain, request)), ...about };
-}
-
-async function readRange(engine: Engine, request: GetRange): Promise<ReadPage> {
-  const { chainEnd, wantOpen, wantExt, startDepth } = request;
-  let chain: Chain;
-  let about: Pick<ReadPage, 'head' | 'headDepth'>;
-  if (chainEnd === NO_TURN) {
-    const head = await mustGetHead(engine, contextOf(request.context));
-    chain = await chainOf(engine, head, wantOpen);
-    about = head;
-  } else {
-    const [turn] = await findIn(engine, request.context, chainEnd);
-    chain = await chainUpTo(engine, turn, wantOpen);
-    about = { head: turn.id, headDepth: turn.depth };
-  }
-  const { head, headDepth } = about;
-  if (startDepth === LAST_DEPTHS)
-    return { ...(await readEnd(engine, chain, request)), head, headDepth };
-
-  const length = lengthOf(chain);
-  const end = Math.min(length, startDepth + Math.min(request.limit, PAGE_TURNS_MAX));
-  if (startDepth >= end) return { turns: [], wantExt, head, headDepth };
-  const sealedEnd = Math.min(end, chain.open === undefined ? length : length - 1);
-  const rows =
-    startDepth < sealedEnd ? await walkDepths(engine, chain.tip, startDepth, sealedEnd - 1) : [];
-  const open = end > sealedEnd ? chain.open : undefined;
-  const turns = await load(engine, { rows, open, keep: keepOldest }, request);
-  return { turns, wantExt, head, headDepth };
-}
-
-/** Reads the last turns of the chain. */
-async function readEnd(
-  engine: Engine,
-  chain: Chain,
-  request: PageOptions,
-): Promise<Pick<ReadPage, 'turns' | 'wantExt'>> {
-  const limit = Math.min(request.limit, PAGE_TURNS_MAX);
-  const open = limit > 0 ? chain.open : undefined;
-  const rows = await walkUpTo(engine, chain.tip, open === undefined ? limit : limit - 1);
-  const turns = await load(engine, { rows, open, keep: keepNewest }, request);
-  return { turns, wantExt: request.wantExt };
-}
-
-function lengthOf({ tip, tipDepth, open }: Chain): number {
-  if (open !== undefined) return open.row.depth + 1;
-  return tip === NO_TURN ? 0 : tipDepth + 1;
-}
-
 /** Finds the chain of a context, with its open turn if the client wants that. */
-async function chainOf(engine: Engine, head: HeadRow, wantOpen: boolean): Promise<Chain> {
-  const sealed = { tip: head.head, tipDepth: head.headDepth, open: undefined };
-  if (!wantOpen || head.openTurn === NO_TURN) return sealed;
+async function chainOf(engine: Engine, context: bigint, wantOpen: boolean): Promise<Chain> {
+  const { head, headDepth, openTurn } = await mustGetHead(engine, contextOf(context));
   // If the turn was sealed after the head was read, the next read includes it.
-  const open = await engine.getOpenTurn(head.openTurn);
-  return open === undefined ? sealed : { ...parentOf(open.row), open };
+  const open = wantOpen && openTurn !== NO_TURN ? await engine.getOpenTurn(openTurn) : undefined;
+  return chainTo(head, headDepth, open);
 }
 
 async function chainUpTo(engine: Engine, turn: TurnRow, wantOpen: boolean): Promise<Chain> {
-  if (!isOpen(turn)) return { tip: turn.id, tipDepth: turn.depth, open: undefined };
-  if (!wantOpen) throw notFound('turn', turn.id);
-  const open = await engine.getOpenTurn(turn.id);
-  if (open !== undefined) return { ...parentOf(turn), open };
-  return { tip: turn.id, tipDepth: turn.depth, open: undefined };
+  if (isOpen(turn) && !wantOpen) throw notFound('turn', turn.id);
+  const open = isOpen(turn) ? await engine.getOpenTurn(turn.id) : undefined;
+  return chainTo(turn.id, turn.depth, open);
+}
+
+function chainTo(head: TurnId, headDepth: number, open: OpenTurnRow | undefined): Chain {
+  const sealed = open === undefined ? { tip: head, tipDepth: headDepth } : parentOf(open.row);
+  return { ...sealed, open, head, headDepth };
 }
 
 function parentOf(row: TurnRow): Pick<Chain, 'tip' | 'tipDepth'> {
@@ -176,8 +145,9 @@ async function findIn(
   engine: Engine,
   context: bigint,
   id: bigint,
-): Promise<[TurnRow, HeadRow | undefined]> {
-  if (context === 0n) return [await mustGetTurn(engine, turnOf(id)), undefined];
+): Promise<[TurnRow, Pick<HeadRow, 'head' | 'headDepth'>]> {
+  if (context === 0n)
+    return [await mustGetTurn(engine, turnOf(id)), { head: NO_TURN, headDepth: 0 }];
   const head = await mustGetHead(engine, contextOf(context));
   const turn = await mustGetTurn(engine, turnOf(id));
   if (turn.context === head.id || (await leadsTo(engine, turn, head))) return [turn, head];
@@ -201,15 +171,12 @@ async function load(
     Buffer.byteLength(type) +
     (payload ? size : 0) +
     (wantExt ? EXT_ROW_BYTES : 0);
-  const fitting = keep(
-    [
-      ...views.map((view) => ({ view, size: recBytes(view.row.type, view.size) })),
-      ...(open === undefined
-        ? []
-        : [{ view: undefined, size: recBytes(open.row.type, open.bytes.length) }]),
-    ],
-    Math.min(maxBytes, FRAME_PAYLOAD_MAX) - PAGE_FRAME_BYTES,
-  );
+  const sized: { view?: TurnView; size: number }[] = views.map((view) => ({
+    view,
+    size: recBytes(view.row.type, view.size),
+  }));
+  if (open !== undefined) sized.push({ size: recBytes(open.row.type, open.bytes.length) });
+  const fitting = keep(sized, Math.min(maxBytes, FRAME_PAYLOAD_MAX) - PAGE_FRAME_BYTES);
   const kept = fitting.map(({ view }) => view).filter((view) => view !== undefined);
   const turns = await toSentTurns(engine, kept, payload);
   if (!wantExt) for (const turn of turns) assertReadable(turn);

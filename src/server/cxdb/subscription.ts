@@ -32,9 +32,24 @@ const CHAIN_TURNS = 64;
 /** The bytes of payloads read at a time; a larger payload is read alone. */
 const CHAIN_BYTES = 262_144;
 
-interface SubscriptionPlan extends EventFilter {
+interface SubscriptionPlan {
+  readonly context: ContextId;
   readonly payloads: boolean;
+  readonly openTurns: boolean;
+  readonly patches: boolean;
 }
+
+type SubscriptionEvent =
+  /** The turn became the head; `sealed`: the turn was open before. */
+  | { readonly kind: 'turn'; readonly row: TurnRow; readonly sealed: boolean }
+  | { readonly kind: 'opened'; readonly row: TurnRow }
+  | { readonly kind: 'delta'; readonly delta: TurnDelta }
+  /** A patch on any turn of the store. */
+  | { readonly kind: 'patch'; readonly patch: PatchRow }
+  | { readonly kind: 'removed' };
+
+/** The bytes that an event costs in addition to the bytes it holds. */
+const EVENT_BYTES = 512;
 
 /** A turn of the chain, or the place before the root. */
 interface Position {
@@ -50,7 +65,12 @@ class Subscription implements LongTask {
   readonly #session: Session;
   readonly #reqId: Buffer;
   readonly #plan: SubscriptionPlan;
-  readonly #events: SubscriptionEvents;
+  readonly #bell = new Bell();
+  /** Events that were not sent yet: records and deltas, never payloads. */
+  readonly #events: SubscriptionEvent[] = [];
+  #eventBytes = 0;
+  /** The turn whose deltas count. While undefined, the deltas of every turn count. */
+  #openTurn: TurnId | undefined;
   readonly #stopListening: () => void;
   #last: Position = BEFORE_ROOT;
   /** The open turn that the client was told of, and the number of its bytes that the client has. */
@@ -62,12 +82,8 @@ class Subscription implements LongTask {
     this.#session = session;
     this.#reqId = reqId;
     this.#plan = plan;
-    const { subscriptionBytes } = session.limits;
-    this.#events = new SubscriptionEvents(plan, subscriptionBytes, () => {
-      this.cancel(tooMuch('the subscriber is too slow; subscribe again after the last turn'));
-    });
     this.#stopListening = engine.subscribe(
-      (change) => this.#events.note(change),
+      (change) => this.#note(change),
       () => this.cancel(tooMuch('changes went by unheard; subscribe again after the last turn')),
     );
   }
@@ -81,11 +97,52 @@ class Subscription implements LongTask {
     if (this.#over) return;
     this.#over = true;
     this.#stopListening();
-    this.#events.wake();
+    this.#bell.ring();
     if (error === undefined) return;
     this.#session.tasks.end(this.#reqId, this);
     const message = toWireError(error, this.#session.knowsQuipu);
     this.#session.push(MessageType.ERROR, this.#reqId, encodeError(message));
+  }
+
+  #note(change: Change): void {
+    const { context, openTurns, patches } = this.#plan;
+    for (const row of change.turns) if (row.context === context) this.#noteTurn(row);
+    if (openTurns) this.#noteOpen(change);
+    for (const row of change.sealed) {
+      if (row.context === context) this.#noteEvent({ kind: 'turn', row, sealed: true });
+    }
+    if (patches) for (const patch of change.patches) this.#noteEvent({ kind: 'patch', patch });
+    if (change.removedContexts.includes(context)) this.#noteEvent({ kind: 'removed' });
+    if (this.#eventBytes > this.#session.limits.subscriptionBytes) {
+      this.cancel(tooMuch('the subscriber is too slow; subscribe again after the last turn'));
+    }
+  }
+
+  #noteOpen(change: Change): void {
+    for (const row of change.opened) {
+      if (row.context !== this.#plan.context) continue;
+      this.#openTurn = row.id;
+      this.#noteEvent({ kind: 'opened', row });
+    }
+    for (const delta of change.deltas) {
+      if (this.#openTurn !== undefined && this.#openTurn !== delta.turn) continue;
+      this.#noteEvent({ kind: 'delta', delta });
+    }
+  }
+
+  /** A head that only grew is one event. The turns up to it are found by walking back, many at a time. */
+  #noteTurn(row: TurnRow): void {
+    const last = this.#events.at(-1);
+    const event = { kind: 'turn', row, sealed: false } as const;
+    if (last?.kind === 'turn' && !last.sealed && last.row.id === row.parent) {
+      this.#events[this.#events.length - 1] = event;
+    } else this.#noteEvent(event);
+  }
+
+  #noteEvent(event: SubscriptionEvent): void {
+    this.#events.push(event);
+    this.#eventBytes += bytesOf(event);
+    this.#bell.ring();
   }
 
   /** Never rejects. */
@@ -96,9 +153,13 @@ class Subscription implements LongTask {
       if (this.#plan.openTurns) await this.#sendOpenTurn(head.openTurn);
       await this.#push({ kind: 'caught-up', turn: this.#last.id });
       while (!this.#over) {
-        const event = this.#events.next();
-        if (event === undefined) await this.#events.wait();
-        else await this.#send(event);
+        const event = this.#events.shift();
+        if (event === undefined) {
+          await this.#bell.wait();
+          continue;
+        }
+        this.#eventBytes -= bytesOf(event);
+        await this.#send(event);
       }
     } catch (error) {
       if (this.#over) return;
@@ -167,7 +228,8 @@ class Subscription implements LongTask {
 
   /** Sends the turn that was open when the context was read. If the turn is sealed by now, an event tells of it. */
   async #sendOpenTurn(id: TurnId): Promise<void> {
-    this.#events.foundOpen(id);
+    // An event may have named a later one.
+    this.#openTurn ??= id;
     if (id === NO_TURN) return;
     const open = await this.#engine.getOpenTurn(id);
     if (open !== undefined) await this.#sendOpened(open.row, open.bytes);
@@ -270,101 +332,6 @@ async function findPosition(
     expected: String(after),
     head: String(head.head),
   });
-}
-
-type SubscriptionEvent =
-  /** The turn became the head; `sealed`: the turn was open before. */
-  | { readonly kind: 'turn'; readonly row: TurnRow; readonly sealed: boolean }
-  | { readonly kind: 'opened'; readonly row: TurnRow }
-  | { readonly kind: 'delta'; readonly delta: TurnDelta }
-  /** A patch on any turn of the store. */
-  | { readonly kind: 'patch'; readonly patch: PatchRow }
-  | { readonly kind: 'removed' };
-
-/** The bytes that an event costs in addition to the bytes it holds. */
-const EVENT_BYTES = 512;
-
-interface EventFilter {
-  readonly context: ContextId;
-  readonly openTurns: boolean;
-  readonly patches: boolean;
-}
-
-/** The events of one context that were not sent yet: records and deltas, never payloads. */
-class SubscriptionEvents {
-  readonly #filter: EventFilter;
-  readonly #maxBytes: number;
-  readonly #onOverflow: () => void;
-  readonly #bell = new Bell();
-  readonly #events: SubscriptionEvent[] = [];
-  #bytes = 0;
-  /** The turn whose deltas count. While undefined, the deltas of every turn count. */
-  #openTurn: TurnId | undefined;
-
-  constructor(filter: EventFilter, maxBytes: number, onOverflow: () => void) {
-    this.#filter = filter;
-    this.#maxBytes = maxBytes;
-    this.#onOverflow = onOverflow;
-  }
-
-  note(change: Change): void {
-    const { context, openTurns, patches } = this.#filter;
-    for (const row of change.turns) if (row.context === context) this.#addTurn(row);
-    if (openTurns) this.#noteOpen(change);
-    for (const row of change.sealed) {
-      if (row.context === context) this.#add({ kind: 'turn', row, sealed: true });
-    }
-    if (patches) for (const patch of change.patches) this.#add({ kind: 'patch', patch });
-    if (change.removedContexts.includes(context)) this.#add({ kind: 'removed' });
-    if (this.#bytes > this.#maxBytes) this.#onOverflow();
-  }
-
-  /** Notes the turn that was open when the context was read, unless an event has named a later one. */
-  foundOpen(turn: TurnId): void {
-    this.#openTurn ??= turn;
-  }
-
-  next(): SubscriptionEvent | undefined {
-    const event = this.#events.shift();
-    if (event !== undefined) this.#bytes -= bytesOf(event);
-    return event;
-  }
-
-  /** Resolves when an event may be there, or after `wake`. */
-  wait(): Promise<void> {
-    return this.#bell.wait();
-  }
-
-  wake(): void {
-    this.#bell.ring();
-  }
-
-  #noteOpen(change: Change): void {
-    for (const row of change.opened) {
-      if (row.context !== this.#filter.context) continue;
-      this.#openTurn = row.id;
-      this.#add({ kind: 'opened', row });
-    }
-    for (const delta of change.deltas) {
-      if (this.#openTurn !== undefined && this.#openTurn !== delta.turn) continue;
-      this.#add({ kind: 'delta', delta });
-    }
-  }
-
-  /** A head that only grew is one event. The subscription finds the turns up to it by walking back, many at a time. */
-  #addTurn(row: TurnRow): void {
-    const last = this.#events.at(-1);
-    const event = { kind: 'turn', row, sealed: false } as const;
-    if (last?.kind === 'turn' && !last.sealed && last.row.id === row.parent) {
-      this.#events[this.#events.length - 1] = event;
-    } else this.#add(event);
-  }
-
-  #add(event: SubscriptionEvent): void {
-    this.#events.push(event);
-    this.#bytes += bytesOf(event);
-    this.#bell.ring();
-  }
 }
 
 function bytesOf(event: SubscriptionEvent): number {
