@@ -15,7 +15,7 @@ import { BinaryServer } from './binary/binary-server.ts';
 import type { Listening } from './binary/binary-server.ts';
 import { createCalls } from './calls/create-calls.ts';
 import { createHttpServer } from './http/create-http-server.ts';
-import type { HttpServer, HttpServerOptions } from './http/create-http-server.ts';
+import type { HttpServerOptions } from './http/create-http-server.ts';
 import { bindSocket } from './local/owner-socket.ts';
 import { ByteBudget } from './memory/byte-budget.ts';
 import { createMetrics } from './metrics/create-metrics.ts';
@@ -66,7 +66,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const demo = options.demo ? await fillDemo(served.store) : undefined;
 
     // Listen. Each address is as a client writes it.
-    const servers = createServers(options, { served, access, tls, name });
+    const servers = createServers(options, { served, access, tls }, name);
     closes.push(servers.close);
     if (folder !== undefined) await listenLocally(servers.binary, folder, log);
     const { host, tcpPort, httpPort, cxdbPort = 0 } = options;
@@ -119,22 +119,11 @@ interface Behind {
   readonly served: Served;
   readonly access: Access;
   readonly tls: Tls | undefined;
-  /** The name of the store that people see. */
-  readonly name: string;
 }
 
-interface Servers {
-  readonly binary: BinaryServer;
-  readonly http: HttpServer;
-  /** For clients of cxdb. Undefined when nobody asked for it. */
-  readonly cxdb: HttpServer | undefined;
-  /** Closes all servers at once, so that they share one grace period. */
-  readonly close: Close;
-}
-
-function createServers(options: ServerOptions, behind: Behind): Servers {
+/** `cxdb` is undefined when nobody asked for it. `close` closes all at once, so that they share one grace period. */
+function createServers(options: ServerOptions, { served, access, tls }: Behind, name: string) {
   const { host, cxdbPort, limits, log, version, origins, mcp } = options;
-  const { served, access, tls, name } = behind;
   const calls = createCalls(served);
   const budget = new ByteBudget();
   const metrics = createMetrics({ served, ofProcess: true });

@@ -10,18 +10,20 @@ import { toBuffer } from '../format/bytes.ts';
 export const FRAME_HEADER_BYTES = 16;
 export const REQUEST_ID_BYTES = 8;
 
-export interface FrameHeader {
-  /** The number of payload bytes that follow. */
-  readonly length: number;
+export interface FrameFields {
   readonly type: number;
   readonly flags: number;
   /** Eight bytes of the client's choice, sent back as they came. */
-  readonly reqId: Buffer;
+  readonly reqId: Uint8Array;
 }
 
-export interface Frame {
-  readonly type: number;
-  readonly flags: number;
+export interface FrameHeader extends FrameFields {
+  readonly reqId: Buffer;
+  /** The number of payload bytes that follow. */
+  readonly length: number;
+}
+
+export interface Frame extends FrameFields {
   readonly reqId: Buffer;
   readonly payload: Buffer;
 }
@@ -44,9 +46,7 @@ export function encodeFrame(
   ...parts: readonly Uint8Array[]
 ): Uint8Array {
   const length = lengthOf(parts);
-  assertFits(length);
-  const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + length);
-  writeHeader(frame, { length, type, flags, reqId });
+  const frame = withHeader(FRAME_HEADER_BYTES + length, length, { type, flags, reqId });
   let at = FRAME_HEADER_BYTES;
   for (const part of parts) {
     frame.set(part, at);
@@ -55,19 +55,25 @@ export function encodeFrame(
   return frame;
 }
 
-/** Makes the header alone, for a payload that is sent in the same write without being copied. */
-export function encodeFrameHeader(header: HeaderFields): Uint8Array {
-  assertFits(header.length);
-  const bytes = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
-  writeHeader(bytes, header);
-  return bytes;
+/** Memory for a frame of this length, or for its header alone. Throws TOO_LARGE. */
+function withHeader(bytes: number, length: number, { type, flags, reqId }: FrameFields): Buffer {
+  if (length > FRAME_PAYLOAD_MAX) {
+    const message = `a message of ${length} bytes does not fit a frame`;
+    throw tooLarge('frame', FRAME_PAYLOAD_MAX, length, message);
+  }
+  const memory = Buffer.allocUnsafe(bytes);
+  memory.writeUInt32LE(length, 0);
+  memory.writeUInt16LE(type, 4);
+  memory.writeUInt16LE(flags, 6);
+  memory.set(reqId, 8);
+  return memory;
 }
 
 /** Writes into existing memory, for a request whose id is a number below 2^48. Returns where the payload goes. */
 export function writeFrameHeader(
   target: Buffer,
   at: number,
-  { length, type, flags, id }: NumberedHeader,
+  { length, type, flags, id }: Omit<FrameHeader, 'reqId'> & { readonly id: number },
 ): number {
   target.writeUInt32LE(length, at);
   target.writeUInt16LE(type, at + 4);
@@ -75,29 +81,6 @@ export function writeFrameHeader(
   target.writeUIntLE(id, at + 8, 6);
   target.writeUInt16LE(0, at + 14);
   return at + FRAME_HEADER_BYTES;
-}
-
-export interface NumberedHeader extends Omit<FrameHeader, 'reqId'> {
-  readonly id: number;
-}
-
-type HeaderFields = Omit<FrameHeader, 'reqId'> & { readonly reqId: Uint8Array };
-
-function writeHeader(frame: Buffer, { length, type, flags, reqId }: HeaderFields): void {
-  frame.writeUInt32LE(length, 0);
-  frame.writeUInt16LE(type, 4);
-  frame.writeUInt16LE(flags, 6);
-  frame.set(reqId, 8);
-}
-
-function assertFits(length: number): void {
-  if (length <= FRAME_PAYLOAD_MAX) return;
-  throw tooLarge(
-    'frame',
-    FRAME_PAYLOAD_MAX,
-    length,
-    `a message of ${length} bytes does not fit a frame`,
-  );
 }
 
 /** The request id that holds a number. */
@@ -113,12 +96,6 @@ export interface OutgoingFrame {
   readonly length: number;
 }
 
-export interface FrameFields {
-  readonly type: number;
-  readonly flags: number;
-  readonly reqId: Uint8Array;
-}
-
 /** Up to this size one array is cheaper than several. */
 const WHOLE_BYTES = 8192;
 /** From this size on a part is not copied. */
@@ -132,7 +109,7 @@ export function toFrame(fields: FrameFields, parts: readonly Uint8Array[]): Outg
   if (length <= WHOLE_BYTES) return { chunks: [encodeFrame(type, flags, reqId, ...parts)], length };
 
   const chunks: Uint8Array[] = [];
-  let small: Uint8Array[] = [encodeFrameHeader({ length: payload, type, flags, reqId })];
+  let small: Uint8Array[] = [withHeader(FRAME_HEADER_BYTES, payload, fields)];
   for (const part of parts) {
     if (part.length < LARGE_BYTES) {
       small.push(part);

@@ -262,7 +262,7 @@ export class Connection implements Session {
     }
     const name = job?.name ?? handler?.name ?? 'unknown';
     const ticket = this.#ticket(frame, name, frame.payload.length);
-    if (job !== undefined) this.#jobs.add(ticket, job);
+    if (job !== undefined) this.#jobs.take(ticket, job);
     else {
       this.#fail(ticket, problem);
       if (isQuipuError(problem, 'UNAUTHORIZED')) this.#end();

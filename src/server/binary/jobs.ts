@@ -20,9 +20,9 @@ export const WRITES_AT_ONCE = 256;
 /** Bytes of replies that may wait for an earlier one. With more, no further reads begin. */
 const READY_BYTES = 4 * 1024 * 1024;
 
-/** One request, and its place among the others. Both are one object, because every request has a place. */
+/** A request with its place among the others. */
 export class Ordered {
-  readonly order: Order;
+  order: Order;
   /** The place of the request, set when it is added. */
   seq = 0;
   ended = false;
@@ -125,106 +125,78 @@ function isWrite(order: Order): boolean {
   return order === 'write' || order === 'barrier';
 }
 
-/** A request that the server has understood. */
-class Accepted extends Ordered {
-  readonly ticket: Ticket;
-  readonly job: Job;
-  /** Bytes that are held for the reply of a read in progress. */
-  heldBytes = 0;
-
-  constructor(ticket: Ticket, job: Job) {
-    super(job.order);
-    this.ticket = ticket;
-    this.job = job;
-  }
-}
-
 /** Carries out the requests of one connection, each one when it may begin, and answers them. */
-export class Jobs {
+export class Jobs extends RequestOrder<Ticket> {
   readonly #session: Session;
   readonly #replies: ReplyQueue;
   readonly #outlet: Outlet;
   readonly #share: ReplyShare;
-  readonly #order: RequestOrder<Accepted>;
   readonly #reads = new ReadsAtOnce();
 
   constructor(session: Session, replies: ReplyQueue, outlet: Outlet, share: ReplyShare) {
+    super(
+      (ticket) => this.#carryOut(ticket),
+      () => this.#readsNow(),
+    );
     this.#session = session;
     this.#replies = replies;
     this.#outlet = outlet;
     this.#share = share;
-    this.#order = new RequestOrder(
-      (request) => this.#begin(request),
-      () => this.#readsAtOnce(),
-    );
   }
 
-  add(ticket: Ticket, job: Job): void {
-    this.#order.add(new Accepted(ticket, job));
-  }
-
-  /** Begins the requests that can begin now. */
-  advance(): void {
-    this.#order.advance();
-  }
-
-  /** Lets no further request begin. Requests in progress go on. */
-  stop(): void {
-    this.#order.stop();
+  take(ticket: Ticket, job: Job): void {
+    ticket.job = job;
+    ticket.order = job.order;
+    this.add(ticket);
   }
 
   /** No further read begins while replies pile up, here or on all connections together. */
-  #readsAtOnce(): number {
+  #readsNow(): number {
     if (this.#outlet.full || this.#replies.readyBytes >= READY_BYTES) return 0;
     return this.#share.mayRead(this.#reads.typicalBytes) ? this.#reads.count : 0;
   }
 
-  #begin(request: Accepted): void {
-    if (request.ticket.isOver) {
-      this.#order.end(request);
+  #carryOut(ticket: Ticket): void {
+    if (ticket.isOver || ticket.job === undefined) {
+      this.end(ticket);
       return;
     }
-    if (request.order === 'read') {
-      request.heldBytes = this.#share.beginRead(this.#reads.typicalBytes);
-    }
+    if (ticket.order === 'read') ticket.heldBytes = this.#share.beginRead(this.#reads.typicalBytes);
     try {
       // No async function wraps this call: its promise and the extra step took a part of every append's time.
-      request.job.run().then(
-        (reply) => this.#succeeded(request, reply),
-        (error: unknown) => this.#failed(request, error),
+      ticket.job.run().then(
+        (reply) => this.#succeeded(ticket, reply),
+        (error: unknown) => this.#failed(ticket, error),
       );
     } catch (error) {
-      this.#failed(request, error);
+      this.#failed(ticket, error);
     }
   }
 
-  #succeeded(request: Accepted, made: Reply): void {
-    const { ticket, order } = request;
+  #succeeded(ticket: Ticket, made: Reply): void {
+    const { type, reqId } = ticket;
     let reply: ReadyReply;
     try {
-      const { type, reqId } = ticket;
       reply = successReply({ type, flags: 0, reqId }, made);
     } catch (error) {
-      this.#failed(request, error);
+      this.#failed(ticket, error);
       return;
     }
     // If the reply came too late, nothing that would follow it may be sent either.
-    if (ticket.isOver) this.#session.tasks.cancel(ticket.reqId);
-    if (order === 'read') this.#reads.note(reply.frame.length);
-    this.#replies.answer(ticket, reply);
-    this.#end(request);
+    if (ticket.isOver) this.#session.tasks.cancel(reqId);
+    if (ticket.order === 'read') this.#reads.note(reply.frame.length);
+    this.#answered(ticket, reply);
   }
 
-  #failed(request: Accepted, error: unknown): void {
+  #failed(ticket: Ticket, error: unknown): void {
     if (isOwnFault(error)) this.#session.failed(error);
-    const { ticket } = request;
-    this.#replies.answer(ticket, failureReply(ticket.reqId, error, this.#session.knowsQuipu));
-    this.#end(request);
+    this.#answered(ticket, failureReply(ticket.reqId, error, this.#session.knowsQuipu));
   }
 
-  #end(request: Accepted): void {
-    if (request.order === 'read') this.#share.endRead(request.heldBytes);
-    this.#order.end(request);
+  #answered(ticket: Ticket, reply: ReadyReply): void {
+    this.#replies.answer(ticket, reply);
+    if (ticket.order === 'read') this.#share.endRead(ticket.heldBytes);
+    this.end(ticket);
   }
 }
 
@@ -267,8 +239,8 @@ export interface ReplyOutlet {
   readonly ready?: (bytes: number) => void;
 }
 
-/** One request, and its place in line. */
-export class Ticket {
+/** One request: its place in line, and among the others. It is one object, because every request has both. */
+export class Ticket extends Ordered {
   readonly type: number;
   readonly reqId: Buffer;
   /** The name of the message, for hooks. */
@@ -276,8 +248,13 @@ export class Ticket {
   readonly bytes: number;
   readonly sinceMs: number = performance.now();
   reply: ReadyReply | undefined;
+  /** Undefined for a request that was refused, or that is about the connection. */
+  job: Job | undefined;
+  /** Bytes that are held for the reply of a read in progress. */
+  heldBytes = 0;
 
   constructor(type: number, reqId: Buffer, message: string, bytes: number) {
+    super('free');
     this.type = type;
     this.reqId = reqId;
     this.message = message;

@@ -4,6 +4,7 @@ import type { Context } from '../../context/context.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { LEDGER_KIND } from '../../import/show/imported-turn.ts';
 import type { Store } from '../../store/store.ts';
+import { given } from '../../base/given.ts';
 import { eachPage } from '../../base/each-page.ts';
 import { extractOf } from '../../search/text/extract.ts';
 
@@ -71,12 +72,12 @@ interface Kept {
 export class RecentThreads {
   readonly #store: Store;
   readonly #kept = new Map<OtherKind, Kept>();
-  readonly #chatLines: ChatLines;
+  /** Lines of chats, by id and length: what was read is known until the chat grows. */
+  readonly #chatLines = new Map<string, string | undefined>();
   readonly #stop: () => void;
 
   constructor({ store, engine }: { store: Store; engine: Engine }) {
     this.#store = store;
-    this.#chatLines = new ChatLines(store);
     const noteChange = (): void => {
       for (const kept of this.#kept.values()) kept.isChanged = true;
     };
@@ -117,8 +118,18 @@ export class RecentThreads {
     const { kind, id, turns = 0 } = item;
     let line: string | undefined;
     if (kind === 'context' && turns > 0) line = await lastWords(this.#store, id);
-    if (kind === 'chat' && turns > 0) line = await this.#chatLines.of(id, turns);
+    if (kind === 'chat' && turns > 0) line = await this.#chatLine(id, turns);
     return line === undefined ? item : { ...item, detail: line };
+  }
+
+  async #chatLine(id: string, events: number): Promise<string | undefined> {
+    if (events > CHAT_EVENTS_MAX) return undefined;
+    const key = `${id}/${events}`;
+    if (this.#chatLines.has(key)) return this.#chatLines.get(key);
+    const line = await chatLine(this.#store, id);
+    if (this.#chatLines.size >= CHATS_KEPT) this.#chatLines.clear();
+    this.#chatLines.set(key, line);
+    return line;
   }
 
   async #after(
@@ -172,13 +183,6 @@ function isFresh(kind: OtherKind, { readAtMs, tookMs, isChanged }: Kept): boolea
   return kind === 'queue' ? age < QUEUES_MS : !isChanged;
 }
 
-const READERS: Readonly<Record<OtherKind, (store: Store) => Promise<ThreadSummary[]>>> = {
-  chat: readChats,
-  workflow: readWorkflows,
-  session: readSessions,
-  queue: readQueues,
-};
-
 function ofContext(context: Context): ThreadSummary {
   const { id, title, name, kind, labels, updatedAt, head, headDepth, openTurn } = context;
   return {
@@ -193,57 +197,52 @@ function ofContext(context: Context): ThreadSummary {
   };
 }
 
-function readChats({ chats }: Store): Promise<ThreadSummary[]> {
-  return readNewest(
-    (page) => chats.list(page),
-    ({ id, title, updatedAt, events, archivedAt }) => ({
-      kind: 'chat',
-      id,
-      title: title === '' ? `Chat ${id}` : title,
-      updatedAt: Date.parse(updatedAt),
-      turns: events,
-      ...(archivedAt !== undefined && { state: 'archived' }),
-    }),
-  );
-}
-
-function readWorkflows({ workflows }: Store): Promise<ThreadSummary[]> {
-  return readNewest(
-    (page) => workflows.list({ state: 'all', details: true, ...page }),
-    ({ id, state, updatedAt, name, prompt, outcome }) => ({
-      kind: 'workflow',
-      id,
-      title: name ?? `Workflow ${id}`,
-      updatedAt,
-      state: outcome ?? state,
-      ...(prompt !== undefined && { detail: prompt.slice(0, DETAIL_CHARS) }),
-      ...(state === 'active' && { live: true as const }),
-    }),
-  );
-}
-
-function readSessions({ sessions }: Store): Promise<ThreadSummary[]> {
-  return readNewest(
-    (page) => sessions.list(page),
-    ({ id, header, updatedAt, available }) => {
-      const cwd = textOf(header?.['cwd']);
-      return {
+const READERS: Readonly<Record<OtherKind, (store: Store) => Promise<ThreadSummary[]>>> = {
+  chat: ({ chats }) =>
+    readNewest(
+      (page) => chats.list(page),
+      ({ id, title, updatedAt, events, archivedAt }) => ({
+        kind: 'chat',
+        id,
+        title: title === '' ? `Chat ${id}` : title,
+        updatedAt: Date.parse(updatedAt),
+        turns: events,
+        ...(archivedAt !== undefined && { state: 'archived' }),
+      }),
+    ),
+  workflow: ({ workflows }) =>
+    readNewest(
+      (page) => workflows.list({ state: 'all', details: true, ...page }),
+      ({ id, state, updatedAt, name, prompt, outcome }) => ({
+        kind: 'workflow',
+        id,
+        title: name ?? `Workflow ${id}`,
+        updatedAt,
+        state: outcome ?? state,
+        ...(prompt !== undefined && { detail: prompt.slice(0, DETAIL_CHARS) }),
+        ...(state === 'active' && { live: true as const }),
+      }),
+    ),
+  session: ({ sessions }) =>
+    readNewest(
+      (page) => sessions.list(page),
+      ({ id, header, updatedAt, available }) => ({
         kind: 'session',
         id,
         title: textOf(header?.['title']) ?? `Session ${id}`,
         updatedAt: updatedAt === undefined ? 0 : Date.parse(updatedAt),
-        ...(cwd !== undefined && { detail: cwd.slice(0, DETAIL_CHARS) }),
+        ...given({ detail: textOf(header?.['cwd'])?.slice(0, DETAIL_CHARS) }),
         ...(!available && { state: 'not available' }),
-      };
-    },
-  );
-}
+      }),
+    ),
+  queue: readQueues,
+};
 
 async function readQueues({ queues }: Store): Promise<ThreadSummary[]> {
   const found: ThreadSummary[] = [];
   for (const {
     name,
-    event_count: events,
+    event_count: turns,
     last_event_id: last,
     subscriptions,
   } of await queues.list()) {
@@ -254,7 +253,7 @@ async function readQueues({ queues }: Store): Promise<ThreadSummary[]> {
       id: name,
       title: name,
       updatedAt: newest === undefined ? 0 : Date.parse(newest.created_at),
-      turns: events,
+      turns,
       detail: `${subscriptions} ${subscriptions === 1 ? 'consumer' : 'consumers'}`,
     });
   }
@@ -336,32 +335,17 @@ async function lastWords(store: Store, context: string): Promise<string | undefi
   }
 }
 
-/** The open question of a chat, or what was said last in it. Remembers what it read until the chat grows. */
-class ChatLines {
-  readonly #store: Store;
-  readonly #known = new Map<string, string | undefined>();
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
-
-  async of(id: string, events: number): Promise<string | undefined> {
-    if (events > CHAT_EVENTS_MAX) return undefined;
-    const key = `${id}/${events}`;
-    if (this.#known.has(key)) return this.#known.get(key);
-    const line = await this.#read(id).catch(() => undefined);
-    if (this.#known.size >= CHATS_KEPT) this.#known.clear();
-    this.#known.set(key, line);
-    return line;
-  }
-
-  async #read(id: string): Promise<string | undefined> {
-    const chat = await this.#store.chats.open(id);
-    const { open } = (await chat.status()).clarification;
-    const [question] = open?.questions ?? [];
+/** The open question of a chat, or what was said last in it. Undefined when the chat cannot be read. */
+async function chatLine({ chats }: Store, id: string): Promise<string | undefined> {
+  try {
+    const chat = await chats.open(id);
+    const [question] = (await chat.status()).clarification.open?.questions ?? [];
     if (question !== undefined) return toLine([`Waiting for your answer: ${question.text}`]);
     const { messages } = await chat.messages({ limit: 1 });
     return toLine([messages.at(-1)?.content ?? '']);
+  } catch {
+    // As for a context.
+    return undefined;
   }
 }
 

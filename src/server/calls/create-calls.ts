@@ -173,20 +173,9 @@ type KindOf<Row> = Row extends { readonly kind: infer Kind extends keyof Answers
   : 'answer';
 type AnswerTo<Name extends CallName> = Answers<ArgumentsOf<Name>>[KindOf<(typeof CALLS)[Name]>];
 
-/** Calls of the engine that need more than its method: they are checked further, or answered in parts. */
-type ServedMethod =
-  | 'commit'
-  | 'readBlob'
-  | 'putBlob'
-  | 'listContexts'
-  | 'readLog'
-  | 'salvageLog'
-  | 'subscribe';
-/** The other calls of the engine, which the method of that name answers. */
-type PlainMethod = Exclude<EngineMethod, ServedMethod>;
-type OwnAnswers = {
-  readonly [Name in Exclude<CallName, `engine.${PlainMethod}`>]: AnswerTo<Name>;
-};
+/** The other calls, which the method of the engine of that name answers. */
+type PlainMethod = Exclude<EngineMethod, MethodOf<keyof ReturnType<typeof ownAnswers>>>;
+type MethodOf<Name> = Name extends `engine.${infer Method}` ? Method : never;
 /** Work is given a function for its progress after the arguments. A row that does not fit its method does not compile. */
 type PlainMethods = {
   readonly [Method in PlainMethod]: (
@@ -234,7 +223,8 @@ function plainAnswer(
   return (args, more) => call(...(args as unknown[]), ...(isWork ? [more] : []));
 }
 
-function ownAnswers({ engine, store }: Served): OwnAnswers {
+/** The calls that are no method of the engine, or need more than it: they are checked further, or answered in parts. */
+function ownAnswers({ engine, store }: Served) {
   const { maintain, contexts, blobs, queues } = store;
   const open = (name: string): Promise<Queue> => queues.open(name, { create: false });
   return {
@@ -270,7 +260,7 @@ function ownAnswers({ engine, store }: Served): OwnAnswers {
     'queues.subscribe': async ([name, given]) => (await open(name)).subscribe(given),
     'queues.unsubscribe': async ([name, consumer]) => (await open(name)).unsubscribe(consumer),
     'queues.dispatch': async ([name]) => (await open(name)).dispatch(),
-  };
+  } satisfies { readonly [Name in CallName]?: AnswerTo<Name> };
 }
 
 /** Bounds the size of a page, because an answer is one message. */

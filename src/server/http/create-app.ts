@@ -3,12 +3,12 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
 import type { Context as HonoContext } from 'hono';
-import { QuipuError, invalid, notFound } from '../../base/errors.ts';
+import { QuipuError, invalid } from '../../base/errors.ts';
 import { assertAllowed } from '../access/access.ts';
 import type { Identity } from '../access/access.ts';
 import { cxdbFaces } from './routes/create-routes.ts';
 import { cxdbErrorReply, speaksCxdb } from './cxdb/face.ts';
-import { checkInput, errorReply, toErrorJson, bearerOf } from './exchange/route.ts';
+import { checkInput, errorReply, toErrorJson, bearerOf, noRoute } from './exchange/route.ts';
 import type { HttpService, Exchange, HttpRequest, Reply, Route } from './exchange/route.ts';
 import { Pace, RequestRoom } from './exchange/answer-room.ts';
 import { parseJson, readBody } from './exchange/read-body.ts';
@@ -235,11 +235,6 @@ function isStreamedIn({ body }: Route, request: HttpRequest): boolean {
 /** True also when no type is given, as by a client that did not think of it. */
 function isJson(type: string | undefined): boolean {
   return type === undefined || /^application\/(?:[\w.+-]+\+)?json\b/i.test(type);
-}
-
-function noRoute(method: string | undefined, path: string): QuipuError<'NOT_FOUND'> {
-  const id = `${method ?? ''} ${path}`.slice(0, 200);
-  return notFound('route', id, `there is nothing at ${id}; /openapi.json lists what there is`);
 }
 
 // Refuses requests before anything else looks at them: tricks with the path, and web pages that were made to talk to a

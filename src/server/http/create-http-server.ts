@@ -6,8 +6,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { invalid } from '../../base/errors.ts';
 import { Streams } from '../../stream/streams.ts';
-import type { Access } from '../access/access.ts';
-import type { CallTable, Served } from '../calls/call-handler.ts';
 import type { Log } from '../log/log.ts';
 import { SignIn } from '../access/sign-in.ts';
 import { Families } from '../browse/branch-tree.ts';
@@ -16,39 +14,29 @@ import { pageRoute } from '../page/page-route.ts';
 import { StreamBells } from '../streams/stream-messages.ts';
 import { ByteBudget } from '../memory/byte-budget.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
-import type { Metrics } from '../metrics/create-metrics.ts';
 import { AnswerRoom, Turns } from './exchange/answer-room.ts';
 import { createApp } from './create-app.ts';
+import type { GuardRules } from './create-app.ts';
+import { addressOf, listenAt } from '../binary/listen-at.ts';
 import { errorReply, HEADER_BYTES_MAX, HTTP_LIMITS } from './exchange/route.ts';
 import type { HttpLimits, HttpService } from './exchange/route.ts';
 import { createCxdbRoutes, createRoutes } from './routes/create-routes.ts';
 import { mcpRoutes } from './routes/mcp.ts';
 import type { McpService } from './routes/mcp.ts';
 
-export interface HttpServerOptions {
-  readonly served: Served;
-  /** The verbs of `POST /v1/call/:method`. */
-  readonly calls: CallTable;
-  readonly access: Access;
+/** The parts of the service that are given. Each part that is optional has a default of the server's own. */
+export interface HttpServerOptions
+  extends
+    Pick<HttpService, 'served' | 'calls' | 'access'>,
+    Partial<Pick<HttpService, 'budget' | 'log' | 'metrics' | 'version' | 'storeName'>>,
+    Partial<GuardRules> {
   readonly limits?: Partial<HttpLimits>;
-  /** Default: a budget of the server's own. */
-  readonly budget?: ByteBudget;
-  /** Default: nothing is logged. */
-  readonly log?: Log;
-  readonly metrics?: Metrics;
-  readonly version?: string;
-  /** The name of the store that people see. Default: none. */
-  readonly storeName?: string;
   /** The certificate and the key as PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** The origins whose pages may use the server. Default: none. */
-  readonly origins?: readonly string[];
   /** Answers MCP clients at /mcp. Default: nobody does. */
   readonly mcp?: McpService;
   /** `cxdb`: every path answers as cxdb's server does, for clients that know a base address alone. Default: ours. */
   readonly words?: 'cxdb';
-  /** Refuse requests for host names that are not of this machine. Default: true when no tokens are needed. */
-  readonly loopbackHostsOnly?: boolean;
 }
 
 export interface HttpServer {
@@ -73,14 +61,12 @@ const LOOK_MS = 1000;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { served, calls, access, tls, origins = [], log = SILENT, version = '0' } = options;
-  const { storeName = '' } = options;
+  const { storeName = '', metrics = createMetrics({ served }), mcp } = options;
+  const { budget = new ByteBudget(), loopbackHostsOnly = !access.tokensNeeded } = options;
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const stopping = new AbortController();
-  const metrics = options.metrics ?? createMetrics({ served });
-  const { signal } = stopping;
   // Every request listens to this signal.
-  setMaxListeners(Infinity, signal);
-  const { budget = new ByteBudget() } = options;
+  setMaxListeners(Infinity, stopping.signal);
   const families = new Families(served.engine);
   const recent = new RecentThreads(served);
   const service: HttpService = {
@@ -100,12 +86,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     recent,
     streams: new Streams(served.engine),
     streamBells: new StreamBells(served.engine),
-    stopping: signal,
+    stopping: stopping.signal,
   };
-  const { loopbackHostsOnly = !access.tokensNeeded } = options;
-  const mcp = options.mcp === undefined ? [] : mcpRoutes(options.mcp);
   const isCxdb = options.words === 'cxdb';
-  const routes = isCxdb ? createCxdbRoutes() : [...createRoutes(), ...mcp, pageRoute()];
+  const routes = isCxdb ? createCxdbRoutes() : [...createRoutes(), ...mcpRoutes(mcp), pageRoute()];
   const app = createApp(routes, service, { loopbackHostsOnly, origins, isCxdb });
   const listener = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
@@ -139,7 +123,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-function countConnections(server: Server, metrics: Metrics): void {
+function countConnections(server: Server, metrics: HttpService['metrics']): void {
   server.on('connection', (socket: Socket) => {
     metrics.connection('http', 1);
     socket.once('close', () => metrics.connection('http', -1));
@@ -170,16 +154,9 @@ async function listen(
   host: string,
   scheme: string,
 ): Promise<HttpAddress> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  await listenAt(server, { host, port });
   const bound = server.address() as AddressInfo;
-  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return { host: bound.address, port: bound.port, url: `${scheme}://${name}:${bound.port}` };
+  return { host: bound.address, port: bound.port, url: `${scheme}://${addressOf(server)}` };
 }
 
 async function closeServer(server: Server, graceMs: number): Promise<void> {

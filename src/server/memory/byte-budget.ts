@@ -157,7 +157,44 @@ export class ReplyRoom implements AnswerMaker {
 
   /** The part of the room that one connection takes. */
   shareFor(reader: Reader): ReplyShare {
-    return new ReplyShare(this, reader);
+    let [ready, unsent, reading, isClosed] = [0, 0, 0, false];
+    const addReading = (bytes: number): void => {
+      reading += bytes;
+      this.#reading += bytes;
+      if (bytes < 0 && this.isWaiting) this.advance();
+    };
+    return {
+      mayRead: (typicalBytes) => this.#mayRead(toHold(typicalBytes), reader),
+      beginRead(typicalBytes) {
+        const bytes = toHold(typicalBytes);
+        addReading(bytes);
+        return bytes;
+      },
+      endRead(bytes) {
+        if (!isClosed) addReading(-bytes);
+      },
+      setReady: (bytes) => {
+        if (bytes === ready || isClosed) return;
+        const more = bytes - ready;
+        ready = bytes;
+        this.#budget.addAnswer(more);
+      },
+      setUnsent: (bytes) => {
+        if (bytes === unsent || isClosed) return;
+        const more = bytes - unsent;
+        unsent = bytes;
+        if (bytes > 0) this.#unsent.add(reader);
+        else this.#unsent.delete(reader);
+        this.#budget.addAnswer(more);
+      },
+      close: () => {
+        isClosed = true;
+        this.#unsent.delete(reader);
+        this.#waiting.delete(reader);
+        addReading(-reading);
+        this.#budget.addAnswer(-ready - unsent);
+      },
+    };
   }
 
   /** Lets connections read as long as that helps. A connection that still finds no room goes to the end of the line. */
@@ -174,90 +211,26 @@ export class ReplyRoom implements AnswerMaker {
   }
 
   /** True when a read whose reply may have about `bytes` may begin. Else the reader waits in line. */
-  mayRead(bytes: number, reader: Reader): boolean {
+  #mayRead(bytes: number, reader: Reader): boolean {
     if (this.#budget.hasAnswerRoom(bytes, this.#reading)) return true;
     if (this.#waiting.size === 0) this.#budget.noteWaiting();
     this.#waiting.add(reader);
     return false;
   }
-
-  addReading(bytes: number): void {
-    this.#reading += bytes;
-    if (bytes < 0 && this.isWaiting) this.advance();
-  }
-
-  addHeld(bytes: number): void {
-    this.#budget.addAnswer(bytes);
-  }
-
-  noteUnsent(reader: Reader, isUnsent: boolean): void {
-    if (isUnsent) this.#unsent.add(reader);
-    else this.#unsent.delete(reader);
-  }
-
-  leave(reader: Reader): void {
-    this.#unsent.delete(reader);
-    this.#waiting.delete(reader);
-  }
 }
 
-/** The bytes of replies that one connection holds. */
-export class ReplyShare {
-  readonly #room: ReplyRoom;
-  readonly #reader: Reader;
-  #ready = 0;
-  #unsent = 0;
-  #reading = 0;
-  #closed = false;
-
-  constructor(room: ReplyRoom, reader: Reader) {
-    this.#room = room;
-    this.#reader = reader;
-  }
-
-  /** `typicalBytes` is the size of the last replies. */
-  mayRead(typicalBytes: number): boolean {
-    return this.#room.mayRead(toHold(typicalBytes), this.#reader);
-  }
-
+/** The bytes of replies that one connection holds. `typicalBytes` is the size of the last replies. */
+export interface ReplyShare {
+  mayRead(typicalBytes: number): boolean;
   /** Holds room for a read that begins. Give the result to `endRead` when its reply is in line. */
-  beginRead(typicalBytes: number): number {
-    const bytes = toHold(typicalBytes);
-    this.#reading += bytes;
-    this.#room.addReading(bytes);
-    return bytes;
-  }
-
-  endRead(bytes: number): void {
-    if (this.#closed) return;
-    this.#reading -= bytes;
-    this.#room.addReading(-bytes);
-  }
-
+  beginRead(typicalBytes: number): number;
+  endRead(bytes: number): void;
   /** Bytes of replies that wait for an earlier one, or for the socket to take more. */
-  readonly setReady = (bytes: number): void => {
-    if (bytes === this.#ready || this.#closed) return;
-    const more = bytes - this.#ready;
-    this.#ready = bytes;
-    this.#room.addHeld(more);
-  };
-
+  readonly setReady: (bytes: number) => void;
   /** Bytes that were given to the socket and that the client has not taken. */
-  readonly setUnsent = (bytes: number): void => {
-    if (bytes === this.#unsent || this.#closed) return;
-    const more = bytes - this.#unsent;
-    this.#unsent = bytes;
-    this.#room.noteUnsent(this.#reader, bytes > 0);
-    this.#room.addHeld(more);
-  };
-
+  readonly setUnsent: (bytes: number) => void;
   /** Frees everything: the connection is gone. Replies that are made later do not count. */
-  close(): void {
-    this.#closed = true;
-    this.#room.leave(this.#reader);
-    this.#room.addReading(-this.#reading);
-    this.#room.addHeld(-this.#ready - this.#unsent);
-  }
+  close(): void;
 }
 
 function toHold(typicalBytes: number): number {

@@ -3,8 +3,7 @@ import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { firstUse } from '../../base/first-use.ts';
-import { notFound } from '../../base/errors.ts';
-import { route } from '../http/exchange/route.ts';
+import { noRoute, route } from '../http/exchange/route.ts';
 import type { Reply, Route } from '../http/exchange/route.ts';
 
 // The page for people. Every request that asks for HTML, and not for an address of the API, gets the same document; the
@@ -53,9 +52,7 @@ export function pageRoute(read: () => PageFiles | undefined = readPageFiles): Ro
         ? answerPage(files(), path, request.header('accept'))
         : undefined;
       if (reply !== undefined) return reply;
-      const id = `GET ${path}`.slice(0, 200);
-      const message = `there is nothing at ${id}; /openapi.json lists what there is`;
-      throw notFound('route', id, message);
+      throw noRoute('GET', path);
     },
   });
 }

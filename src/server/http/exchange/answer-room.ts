@@ -269,15 +269,6 @@ export class RequestRoom {
   }
 
   /**
-   * Waits for room for a part of the answer that takes `bytes`; call the result when the part has left. The answer then
-   * no longer counts as one of unknown size.
-   */
-  async hold(bytes: number): Promise<() => void> {
-    this.#made?.();
-    return this.#part(await this.#room.hold(bytes, this.#asker));
-  }
-
-  /**
    * Makes `bytes` bytes of the answer when there is room for them, and gives them in small parts. The parts are copies,
    * and the whole is dropped by name: generators keep the last value that passed through them, also while they wait.
    * Without this, each stream of large events held its last event while it waited for room for the next.
@@ -286,7 +277,9 @@ export class RequestRoom {
     bytes: number,
     make: () => Promise<Uint8Array>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const left = await this.hold(bytes);
+    // The answer no longer counts as one of unknown size.
+    this.#made?.();
+    const left = this.#part(await this.#room.hold(bytes, this.#asker));
     const whole: Whole = { rest: NO_BYTES };
     try {
       whole.rest = await make();

@@ -12,7 +12,7 @@ import type { Families } from '../../browse/branch-tree.ts';
 import type { RecentThreads } from '../../browse/recent-threads.ts';
 import type { Streams } from '../../../stream/streams.ts';
 import type { StreamBells } from '../../streams/stream-messages.ts';
-import { invalid, isQuipuError } from '../../../base/errors.ts';
+import { type QuipuError, invalid, isQuipuError, notFound } from '../../../base/errors.ts';
 import { TOO_MANY, WIRE_CODE, safeDetail } from '../../../wire/error-message.ts';
 
 // A route declares its input and output before its work. The schemas that check the input also describe it in
@@ -309,6 +309,11 @@ export function errorReply(error: unknown, { hadIfMatch, invalidStatus }: Failed
   const status = moved ? PRECONDITION_FAILED : isTooMuch ? TOO_MANY : usual;
   const headers = code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
   return jsonReply(json, { status, headers });
+}
+
+export function noRoute(method: string | undefined, path: string): QuipuError<'NOT_FOUND'> {
+  const id = `${method ?? ''} ${path}`.slice(0, 200);
+  return notFound('route', id, `there is nothing at ${id}; /openapi.json lists what there is`);
 }
 
 /** Throws INVALID that names the first mistake. `at` is the place of the value in what the client sent. */

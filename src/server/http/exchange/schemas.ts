@@ -128,15 +128,12 @@ export function headCondition(request: HttpRequest): OpenTurnOptions {
 /** The options for reading turns over HTTP. */
 export type TurnsRead = Pick<ReadOptions, 'as' | 'maxBytes' | 'payload'>;
 
-interface ReadQuery {
-  readonly payload?: boolean | number | undefined;
-  readonly as?: 'latest' | 'original' | number | undefined;
-  readonly maxBytes?: number | undefined;
-}
-
-export function readOptions({ payload, as, maxBytes }: ReadQuery): TurnsRead {
+export function readOptions({ payload, as, maxBytes }: Undefinable<TurnsRead>): TurnsRead {
   return given({ payload, as, maxBytes });
 }
+
+/** As a query has it: a field that was not given is undefined. */
+type Undefinable<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
 
 /** True when the client has this version already, by the header `If-None-Match`. */
 export function isKnown(header: string | undefined, etag: string): boolean {

@@ -25,7 +25,10 @@ export interface McpService {
   readonly allowWrites: boolean;
 }
 
-export function mcpRoutes({ answer, allowWrites }: McpService): readonly Route[] {
+/** None where nobody answers MCP clients. */
+export function mcpRoutes(service: McpService | undefined): readonly Route[] {
+  if (service === undefined) return [];
+  const { answer, allowWrites } = service;
   const needs = 'read';
   const refuse = (): Reply => ({ status: 405, headers: { Allow: 'POST' } });
   const words = { what: 'Nothing: there are no streams and no sessions', status: 405 };

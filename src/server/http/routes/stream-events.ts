@@ -14,7 +14,8 @@ import type { MessagePage } from '../../streams/stream-messages.ts';
 
 const lenientText = new TextDecoder('utf-8', { ignoreBOM: true });
 
-export interface EventsFrom {
+/** What a reader of a stream asks for. */
+export interface StreamRead {
   readonly stream: LiveStream;
   readonly from: number;
   readonly cursor: string | undefined;
@@ -31,7 +32,7 @@ export function isBase64(type: string): boolean {
  */
 export async function* streamEvents(
   request: HttpRequest,
-  read: EventsFrom,
+  read: StreamRead,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { service, signal } = request;
   const { record, context } = read.stream;
@@ -56,7 +57,7 @@ export async function* streamEvents(
  */
 async function* nextEvents(
   request: HttpRequest,
-  { stream, from, cursor }: EventsFrom,
+  { stream, from, cursor }: StreamRead,
   isLate: boolean,
 ): AsyncGenerator<Uint8Array, number | undefined, undefined> {
   const { service } = request;

@@ -22,6 +22,7 @@ import {
 } from '../../streams/stream-messages.ts';
 import type { MessagePage } from '../../streams/stream-messages.ts';
 import { isBase64, streamEvents } from './stream-events.ts';
+import type { StreamRead } from './stream-events.ts';
 import { LARGE_BYTES } from '../exchange/answer-room.ts';
 import { isKnown } from '../exchange/schemas.ts';
 import { errorReply, routesAt } from '../exchange/route.ts';
@@ -195,13 +196,10 @@ function appendReply(name: string, answer: AppendAnswer, producer?: ProducerMark
       : { 'Producer-Epoch': String(producer.epoch), 'Producer-Seq': String(seq) };
   switch (answer.is) {
     case 'done':
-      return {
-        headers: { ...SAFE, ...position(answer.next, answer.closed), ...marks(producer?.seq ?? 0) },
-      };
-    case 'duplicate':
-      return {
-        headers: { ...SAFE, ...position(answer.next, answer.closed), ...marks(answer.seq) },
-      };
+    case 'duplicate': {
+      const seq = answer.is === 'done' ? (producer?.seq ?? 0) : answer.seq;
+      return { headers: { ...SAFE, ...position(answer.next, answer.closed), ...marks(seq) } };
+    }
     case 'closed':
       return refused(`${name} is closed`, name, position(answer.next, true));
     case 'stale': {
@@ -241,12 +239,6 @@ function headReply(stream: LiveStream): Reply {
       ...(expiresAt !== undefined && { 'Stream-Expires-At': expiresAt }),
     },
   };
-}
-
-interface StreamRead {
-  readonly stream: LiveStream;
-  readonly from: number;
-  readonly cursor: string | undefined;
 }
 
 async function pageReply(

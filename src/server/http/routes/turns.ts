@@ -115,6 +115,13 @@ const pageQuery = z.strictObject({
   maxBytes: count.optional().describe('Payload bytes that a page holds at most'),
 });
 
+const appendQuery = z.strictObject({
+  parent: turnIdOrNone.optional().describe('Default: the head; 0: a new root'),
+  type: z.string().optional().describe('Of the turn, when the body is its payload'),
+  version: count.optional(),
+  encoding: encoding.optional().describe('Of such a body; default `bytes`'),
+});
+
 export const turnRoutes: readonly Route[] = [
   ofContext.get('/turns', {
     name: 'listTurns',
@@ -141,12 +148,7 @@ export const turnRoutes: readonly Route[] = [
       'Idempotency-Key': 'The same key with the same turns gives the first result again',
       'If-Match': 'The id of the head in quotes; another head is 412',
     },
-    query: z.strictObject({
-      parent: turnIdOrNone.optional().describe('Default: the head; 0: a new root'),
-      type: z.string().optional().describe('Of the turn, when the body is its payload'),
-      version: count.optional(),
-      encoding: encoding.optional().describe('Of such a body; default `bytes`'),
-    }),
+    query: appendQuery,
     body: {
       json: z.union([newTurn, z.strictObject({ turns: z.array(batchTurn).min(1).max(10_000) })]),
       bytes: 'The payload of one turn, whose type is in the query',
@@ -321,14 +323,8 @@ function toNewTurn({ payload, base64, ...turn }: Checked<z.output<typeof batchTu
   return { ...turn, payload: toPayload({ payload, base64 }) };
 }
 
-interface RawQuery {
-  readonly type?: string | undefined;
-  readonly version?: number | undefined;
-  readonly encoding?: NewTurn['encoding'] | undefined;
-}
-
 async function rawTurn(
-  { type, version, encoding: name = 'bytes' }: RawQuery,
+  { type, version, encoding: name = 'bytes' }: z.output<typeof appendQuery>,
   request: HttpRequest,
 ): Promise<NewTurn> {
   if (type === undefined) {
