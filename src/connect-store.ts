@@ -54,18 +54,8 @@ export function storeOver(
 
 function openTransport(address: Address, options: ConnectOptions, timeoutMs: number): Transport {
   const { token, ca } = options;
-  switch (address.kind) {
-    case 'http':
-      return new HttpTransport(address.url, { timeoutMs, ...(token !== undefined && { token }) });
-    case 'tls':
-      return new SocketTransport({
-        dial: dialTo({ ...address, kind: 'tls', ca }),
-        token,
-        timeoutMs,
-      });
-    case 'tcp':
-      return new SocketTransport({ dial: dialTo({ ...address, kind: 'tcp' }), token, timeoutMs });
-    case 'unix':
-      return new SocketTransport({ dial: dialTo(address), token, timeoutMs });
+  if (address.kind === 'http') {
+    return new HttpTransport(address.url, { timeoutMs, ...(token !== undefined && { token }) });
   }
+  return new SocketTransport({ dial: dialTo(address, ca), token, timeoutMs });
 }

@@ -7,10 +7,10 @@ export type Address =
       readonly kind: 'tcp' | 'tls';
       readonly host: string;
       readonly port: number;
-      readonly timeoutMs: number | undefined;
+      readonly timeoutMs?: number | undefined;
     }
-  | { readonly kind: 'unix'; readonly path: string; readonly timeoutMs: undefined }
-  | { readonly kind: 'http'; readonly url: string; readonly timeoutMs: undefined };
+  | { readonly kind: 'unix'; readonly path: string; readonly timeoutMs?: undefined }
+  | { readonly kind: 'http'; readonly url: string; readonly timeoutMs?: undefined };
 
 /** The scheme with its colon, in lower case; undefined for a path. */
 function schemeOf(url: string): string | undefined {

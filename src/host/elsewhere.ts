@@ -11,7 +11,7 @@ import { unavailable } from '../client/transport.ts';
 import { dialTo } from '../client/socket/dial.ts';
 import type { Dial } from '../client/socket/dial.ts';
 import { nameOwner, readOwnerNote } from '../engine/files/disk/owner-note.ts';
-import { placeOf } from '../server/local/owner-socket.ts';
+import { placeOf } from '../server/local/listen.ts';
 
 // A folder that another process owned when it was opened.
 

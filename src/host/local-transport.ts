@@ -17,14 +17,10 @@ export class LocalTransport implements Transport {
     this.#calls = calls;
   }
 
-  async call(
-    method: string,
-    args: readonly unknown[],
-    { signal }: CallOptions = {},
-  ): Promise<unknown> {
+  readonly call: Transport['call'] = async (method, args, { signal } = {}) => {
     const handler = await this.#find(method, 'answer');
     return travel(await handler.run(travel(args) as unknown[], this.#caller(signal)));
-  }
+  };
 
   async *stream(
     method: string,
@@ -41,15 +37,10 @@ export class LocalTransport implements Transport {
     signal?.throwIfAborted();
   }
 
-  async upload(
-    method: string,
-    args: readonly unknown[],
-    body: AsyncIterable<Uint8Array>,
-    { signal }: CallOptions = {},
-  ): Promise<unknown> {
+  readonly upload: Transport['upload'] = async (method, args, body, { signal } = {}) => {
     const handler = await this.#find(method, 'upload');
     return travel(await handler.run(travel(args) as unknown[], body, this.#caller(signal)));
-  }
+  };
 
   async close(): Promise<void> {
     this.#end.abort();

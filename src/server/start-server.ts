@@ -16,7 +16,7 @@ import type { Listening } from './binary/binary-server.ts';
 import { createCalls } from './calls/create-calls.ts';
 import { createHttpServer } from './http/create-http-server.ts';
 import type { HttpServerOptions } from './http/create-http-server.ts';
-import { bindSocket } from './local/owner-socket.ts';
+import { bindSocket } from './local/listen.ts';
 import { ByteBudget } from './memory/byte-budget.ts';
 import { createMetrics } from './metrics/create-metrics.ts';
 import { X509Certificate } from 'node:crypto';

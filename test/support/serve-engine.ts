@@ -58,7 +58,7 @@ export async function serveOpened(served: Served, way: Way): Promise<Transport> 
   const address = await listen(server, way);
   const token = way === 'tls with a token' ? TEST_TOKEN : undefined;
   const transport = new SocketTransport({
-    dial: dialTo(address),
+    dial: dialTo(address, address.kind === 'tls' ? pem('cert') : undefined),
     token,
     timeoutMs: TIMEOUT_MS,
   });
@@ -91,7 +91,7 @@ async function listen(server: BinaryServer, way: Exclude<Way, 'http'>): Promise<
   }
   const tls = { cert: pem('cert'), key: pem('key') };
   const { port = 0 } = await server.listen({ ...at, tls }, tokenAccess);
-  return { kind: 'tls', host: 'localhost', port, ca: tls.cert };
+  return { kind: 'tls', host: 'localhost', port };
 }
 
 /** The transport, whose end takes the server with it. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fail, ok, warn, type Finding } from './finding.ts';
 import { isQuipuError, messageOf } from '../../base/errors.ts';
 import { readOwnerNote } from '../../engine/files/disk/owner-note.ts';
-import { placeOf } from '../../server/local/owner-socket.ts';
+import { placeOf } from '../../server/local/listen.ts';
 import type { Store } from '../../store/store.ts';
 
 const HEALTH_MS = 5000;

@@ -32,13 +32,8 @@ export class HttpTransport implements Transport {
     this.#streamUploads = options.streamUploads ?? isNode();
   }
 
-  async call(
-    method: string,
-    args: readonly unknown[],
-    options: CallOptions = {},
-  ): Promise<unknown> {
-    return this.#whole(method, encodeBody(toCall(args)), options);
-  }
+  readonly call: Transport['call'] = async (method, args, options = {}) =>
+    this.#whole(method, encodeBody(toCall(args)), options);
 
   async *stream(
     method: string,
@@ -64,17 +59,12 @@ export class HttpTransport implements Transport {
     }
   }
 
-  async upload(
-    method: string,
-    args: readonly unknown[],
-    body: AsyncIterable<Uint8Array>,
-    options: CallOptions = {},
-  ): Promise<unknown> {
+  readonly upload: Transport['upload'] = async (method, args, body, options = {}) => {
     const pieces = withArguments(encodeBody(toCall(args)), body);
     const sent = this.#streamUploads ? toStream(pieces) : await gather(pieces);
     // The bytes may take any time: only a limit that the caller set counts.
     return this.#whole(method, sent, { timeoutMs: 0, ...options });
-  }
+  };
 
   close(): Promise<void> {
     this.#closed = true;

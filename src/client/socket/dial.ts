@@ -1,6 +1,7 @@
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { Address } from '../parse-address.ts';
 import { toBuffer } from '../../format/bytes.ts';
 
 const KEEP_ALIVE_MS = 15_000;
@@ -11,16 +12,7 @@ const KEEP_ALIVE_MS = 15_000;
  */
 const READ_BYTES = 16 * 1024;
 
-export type SocketAddress =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
-  | {
-      readonly kind: 'tls';
-      readonly host: string;
-      readonly port: number;
-      /** Certificates to trust instead of the system's, as PEM. */
-      readonly ca: string | undefined;
-    }
-  | { readonly kind: 'unix'; readonly path: string };
+export type SocketAddress = Exclude<Address, { kind: 'http' }>;
 
 /** A connection that was begun; the code that takes it waits for it. */
 export class Dialled {
@@ -30,15 +22,20 @@ export class Dialled {
   /** The memory to read the next bytes into instead, if there is any. */
   room: () => Buffer | undefined = () => undefined;
 
-  constructor(address: SocketAddress) {
+  /** `ca`: certificates to trust instead of the system's, as PEM. */
+  constructor(address: SocketAddress, ca?: string) {
     const callback = (length: number, buffer: Uint8Array): boolean => {
       this.receive(toBuffer(buffer).subarray(0, length));
       return true;
     };
     const used = Buffer.allocUnsafeSlow(READ_BYTES);
     const onread = { buffer: () => this.room() ?? used, callback };
-    this.socket = address.kind === 'tls' ? beginTls(address) : connectTcp({ ...address, onread });
-    if (address.kind === 'tls') this.socket.on('data', (chunk: Buffer) => this.receive(chunk));
+    if (address.kind === 'unix') this.socket = connectTcp({ path: address.path, onread });
+    else if (address.kind === 'tcp') this.socket = connectTcp({ ...address, onread });
+    else {
+      this.socket = beginTls(address, ca);
+      this.socket.on('data', (chunk: Buffer) => this.receive(chunk));
+    }
     this.socket.setNoDelay(true);
     this.socket.setKeepAlive(true, KEEP_ALIVE_MS);
   }
@@ -46,11 +43,11 @@ export class Dialled {
 
 export type Dial = () => Dialled;
 
-export function dialTo(address: SocketAddress): Dial {
-  return () => new Dialled(address);
+export function dialTo(address: SocketAddress, ca?: string): Dial {
+  return () => new Dialled(address, ca);
 }
 
-function beginTls({ host, port, ca }: Extract<SocketAddress, { kind: 'tls' }>): Socket {
+function beginTls({ host, port }: { host: string; port: number }, ca?: string): Socket {
   // A server name is sent only for addresses with names: RFC 6066 has no place for others.
   const isName = !/^[\d.]+$|:/.test(host);
   return connectTls({

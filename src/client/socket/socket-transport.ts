@@ -59,7 +59,7 @@ export class SocketTransport implements Transport {
     await this.#reach(timeoutMs);
   }
 
-  call(method: string, args: readonly unknown[], options: CallOptions = {}): Promise<unknown> {
+  readonly call: Transport['call'] = (method, args, options = {}) => {
     const { signal, timeoutMs = this.#options.timeoutMs } = options;
     return new Promise((resolve, reject) => {
       this.#assertOpen();
@@ -71,7 +71,7 @@ export class SocketTransport implements Transport {
       if (waiting === undefined && this.#open !== undefined) this.#send(call, this.#open);
       else void this.#sendLater(call, waiting);
     });
-  }
+  };
 
   async *stream(
     method: string,
@@ -98,12 +98,7 @@ export class SocketTransport implements Transport {
     }
   }
 
-  async upload(
-    method: string,
-    args: readonly unknown[],
-    body: AsyncIterable<Uint8Array>,
-    options: CallOptions = {},
-  ): Promise<unknown> {
+  readonly upload: Transport['upload'] = async (method, args, body, options = {}) => {
     const { signal, timeoutMs = this.#options.timeoutMs } = options;
     this.#assertOpen();
     signal?.throwIfAborted();
@@ -123,7 +118,7 @@ export class SocketTransport implements Transport {
       this.#uploads.delete(connection);
       connection.end();
     }
-  }
+  };
 
   async close(): Promise<void> {
     const error = new QuipuError('CLOSED', 'the client is closed', { what: 'client' });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SignIn } from './sign-in.ts';
+import { SignIn } from './token-access.ts';
 
 it('gives a token for its code, once', () => {
   const signIn = new SignIn();

@@ -58,7 +58,7 @@ function planMethod({ method, args, request }: Called, session: Session, calls: 
       return { order: handler.needs === 'read' ? 'read' : write, run };
     }
     case 'stream': {
-      const stream = new CallStream(session, reqId, (caller) => handler.run(args, caller));
+      const stream = answerMany(session, reqId, (caller) => handler.run(args, caller));
       tasks.begin(reqId, stream);
       const sent = (): void => stream.start();
       return { order: 'read', run: () => Promise.resolve({ ...replyWith(undefined), sent }) };
@@ -77,63 +77,51 @@ function replyWith(value: unknown): Reply {
 }
 
 /** Sends the answers of one CALL that has many. An answer is made when there is room for it. */
-class CallStream implements LongTask {
-  readonly kind = 'stream';
-  readonly #session: Session;
-  readonly #reqId: Buffer;
-  readonly #run: (caller: Caller) => AsyncIterable<unknown>;
-  readonly #abort = new AbortController();
-  #over = false;
-
-  constructor(session: Session, reqId: Buffer, run: (caller: Caller) => AsyncIterable<unknown>) {
-    this.#session = session;
-    this.#reqId = reqId;
-    this.#run = run;
+function answerMany(
+  session: Session,
+  reqId: Buffer,
+  run: (caller: Caller) => AsyncIterable<unknown>,
+): LongTask & { start(): void } {
+  const abort = new AbortController();
+  let isOver = false;
+  function end(push: StreamPush): void {
+    if (isOver) return;
+    isOver = true;
+    session.tasks.end(reqId, task);
+    session.push(MessageType.STREAM, reqId, encodeStream(push));
   }
-
-  start(): void {
-    if (!this.#over) void this.#pump();
+  function fail(error: unknown): void {
+    end({ kind: 'error', error: toWireError(error, session.knowsQuipu) });
   }
-
-  cancel(error?: Error): void {
-    if (error !== undefined) this.#end(this.#failure(error));
-    this.#over = true;
-    this.#abort.abort();
-  }
-
   /** Never rejects. */
-  async #pump(): Promise<void> {
-    const { identity } = this.#session;
+  async function pump(): Promise<void> {
     try {
-      for await (const item of this.#run({ identity, signal: this.#abort.signal })) {
-        if (this.#over) return;
-        await this.#session.pushLarge(MessageType.STREAM, this.#reqId, () =>
-          this.#over ? [] : encodeStream({ kind: 'item', body: toCall(item) }),
+      for await (const item of run({ identity: session.identity, signal: abort.signal })) {
+        if (isOver) return;
+        await session.pushLarge(MessageType.STREAM, reqId, () =>
+          isOver ? [] : encodeStream({ kind: 'item', body: toCall(item) }),
         );
       }
-      this.#end({ kind: 'end' });
+      end({ kind: 'end' });
     } catch (error) {
-      if (this.#over) return;
-      if (isOwnFault(error)) this.#session.failed(error);
-      this.#end(this.#failure(error));
-      this.#abort.abort();
+      if (isOver) return;
+      if (isOwnFault(error)) session.failed(error);
+      fail(error);
+      abort.abort();
     }
   }
-
-  #failure(error: unknown): StreamPush {
-    return { kind: 'error', error: toWireError(error, this.#session.knowsQuipu) };
-  }
-
-  #end(push: StreamPush): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#session.tasks.end(this.#reqId, this);
-    this.#push(push);
-  }
-
-  #push(push: StreamPush): void {
-    this.#session.push(MessageType.STREAM, this.#reqId, encodeStream(push));
-  }
+  const task = {
+    kind: 'stream',
+    start(): void {
+      if (!isOver) void pump();
+    },
+    cancel(error?: Error): void {
+      if (error !== undefined) fail(error);
+      isOver = true;
+      abort.abort();
+    },
+  } as const;
+  return task;
 }
 
 // The two methods that belong to the protocol. A body travels in pieces, and each piece is a CALL of its own. A piece

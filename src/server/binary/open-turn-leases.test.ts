@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { TurnId } from '../../base/brand.ts';
 import { TurnFlag } from '../../format/turn-record.ts';
 import { ModelEngine } from '../../testing/model-engine.ts';
-import { OpenTurnLeases } from './open-turn-leases.ts';
+import { OpenTurnLeases } from './binary-server.ts';
 
 async function openTurn(engine: ModelEngine): Promise<TurnId> {
   const { contexts } = await engine.commit({ contexts: [{ do: 'create' }] });

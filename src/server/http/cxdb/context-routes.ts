@@ -209,7 +209,7 @@ async function search(q: string, limit: number, request: HttpRequest): Promise<R
 }
 
 function toCql({ row, facts }: DescribedContext): CqlContext {
-  const { provenance = {}, tag, title, labels = [] } = facts;
+  const { provenance = {}, tag, title, labels } = facts;
   const text = (name: string): string | undefined => {
     const value = provenance[name];
     return typeof value === 'string' ? value : undefined;
@@ -218,16 +218,16 @@ function toCql({ row, facts }: DescribedContext): CqlContext {
     id: Number(row.id),
     tag,
     title,
-    labels,
+    label: labels,
     user: text('on_behalf_of'),
     service: text('service_name'),
     host: text('host_name'),
-    traceId: text('trace_id'),
+    trace_id: text('trace_id'),
     parent: numberOf(provenance['parent_context_id']),
     root: numberOf(provenance['root_context_id']),
     created: row.createdAt,
     depth: row.headDepth,
-    isLive: row.openTurn !== NO_TURN,
+    is_live: row.openTurn !== NO_TURN,
   };
 }
 

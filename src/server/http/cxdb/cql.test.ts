@@ -8,17 +8,17 @@ const one: CqlContext = {
   id: 7,
   tag: 'amplifier',
   title: 'Fix "it"',
-  labels: ['a', 'b'],
+  label: ['a', 'b'],
   user: 'Alice',
   service: 'worker-1',
   parent: 3,
   created: NOW - 2 * HOUR,
   depth: 5,
-  isLive: true,
+  is_live: true,
 };
-const bare: CqlContext = { id: 8, labels: [], created: NOW - 48 * HOUR, depth: 0, isLive: false };
+const bare: CqlContext = { id: 8, label: [], created: NOW - 48 * HOUR, depth: 0, is_live: false };
 const found = (query: string): number[] =>
-  [one, bare].filter(parseCql(query, NOW)).map(({ id }) => id);
+  [one, bare].filter(parseCql(query, NOW)).map(({ id }) => id as number);
 
 describe('parseCql', () => {
   it.each([

@@ -5,47 +5,42 @@ const CHARS_MAX = 4096;
 const DEPTH_MAX = 32;
 const COMPARISONS_MAX = 256;
 
-/** The facts of a context that a query may ask for. */
-export interface CqlContext {
-  readonly id: number;
-  readonly tag?: string | undefined;
-  readonly title?: string | undefined;
-  readonly labels: readonly string[];
-  readonly user?: string | undefined;
-  readonly service?: string | undefined;
-  readonly host?: string | undefined;
-  readonly traceId?: string | undefined;
-  readonly parent?: number | undefined;
-  readonly root?: number | undefined;
-  /** Unix time in milliseconds. */
-  readonly created: number;
-  readonly depth: number;
-  readonly isLive: boolean;
-}
-
 type Value = string | number | boolean;
 type Kind = 'text' | 'number' | 'time' | 'flag';
 
+/** The facts of a context that a query may ask for. Times are Unix times in milliseconds. */
+const FIELDS = {
+  id: 'number',
+  tag: 'text',
+  title: 'text',
+  label: 'text',
+  user: 'text',
+  service: 'text',
+  host: 'text',
+  trace_id: 'text',
+  parent: 'number',
+  root: 'number',
+  created: 'time',
+  depth: 'number',
+  is_live: 'flag',
+} as const;
+
+/** A context has none, one or several of each. */
+export type CqlContext = {
+  readonly [Name in keyof typeof FIELDS]?: Value | readonly Value[] | undefined;
+};
+
 interface Field {
+  readonly name: string;
   readonly kind: Kind;
-  readonly of: (context: CqlContext) => readonly (Value | undefined)[];
+  readonly of: (context: CqlContext) => readonly Value[];
 }
 
-const FIELDS = new Map<string, Field>([
-  ['id', { kind: 'number', of: ({ id }) => [id] }],
-  ['tag', { kind: 'text', of: ({ tag }) => [tag] }],
-  ['title', { kind: 'text', of: ({ title }) => [title] }],
-  ['label', { kind: 'text', of: ({ labels }) => labels }],
-  ['user', { kind: 'text', of: ({ user }) => [user] }],
-  ['service', { kind: 'text', of: ({ service }) => [service] }],
-  ['host', { kind: 'text', of: ({ host }) => [host] }],
-  ['trace_id', { kind: 'text', of: ({ traceId }) => [traceId] }],
-  ['parent', { kind: 'number', of: ({ parent }) => [parent] }],
-  ['root', { kind: 'number', of: ({ root }) => [root] }],
-  ['created', { kind: 'time', of: ({ created }) => [created] }],
-  ['depth', { kind: 'number', of: ({ depth }) => [depth] }],
-  ['is_live', { kind: 'flag', of: ({ isLive }) => [isLive] }],
-]);
+function fieldOf(word: string): Field | undefined {
+  const name = word.toLowerCase() as keyof typeof FIELDS;
+  if (!Object.hasOwn(FIELDS, name)) return undefined;
+  return { name: word, kind: FIELDS[name], of: (context) => [context[name] ?? []].flat() };
+}
 
 export type CqlQuery = (context: CqlContext) => boolean;
 
@@ -153,9 +148,9 @@ class Parser {
   #comparison(): CqlQuery {
     const name = this.#next();
     if (name.kind !== 'word') throw unexpected(name.text, name.at);
-    const field = FIELDS.get(name.text.toLowerCase());
+    const field = fieldOf(name.text);
     if (field === undefined) {
-      const known = [...FIELDS.keys()].join(', ');
+      const known = Object.keys(FIELDS).join(', ');
       const message = `there is no field ${name.text}; the fields are ${known}`;
       throw new CqlError('UnknownField', message, name.at, name.text);
     }
@@ -164,8 +159,8 @@ class Parser {
       throw new CqlError('UnexpectedToken', `there are over ${COMPARISONS_MAX} of them`, name.at);
     }
     if (this.#takeWord('IN')) {
-      const wanted = this.#list(field, name.text);
-      return (context) => field.of(context).some((one) => one !== undefined && wanted.has(one));
+      const wanted = this.#list(field);
+      return (context) => field.of(context).some((one) => wanted.has(one));
     }
     const sign = this.#next();
     const test = sign.kind === 'sign' ? testOf(sign.text, field.kind) : undefined;
@@ -173,21 +168,21 @@ class Parser {
       const message = `${name.text} cannot be compared by ${sign.text}`;
       throw new CqlError('InvalidOperator', message, sign.at, name.text);
     }
-    const wanted = this.#value(field, name.text);
+    const wanted = this.#value(field);
     const holds = (context: CqlContext): boolean =>
-      field.of(context).some((one) => one !== undefined && test(one, wanted));
+      field.of(context).some((one) => test(one, wanted));
     return sign.text === '!=' ? (context) => !holds(context) : holds;
   }
 
-  #list(field: Field, name: string): ReadonlySet<Value> {
+  #list(field: Field): ReadonlySet<Value> {
     this.#mustTake('(');
-    const values = new Set([this.#value(field, name)]);
-    while (this.#takeSign(',')) values.add(this.#value(field, name));
+    const values = new Set([this.#value(field)]);
+    while (this.#takeSign(',')) values.add(this.#value(field));
     this.#mustTake(')');
     return values;
   }
 
-  #value({ kind }: Field, name: string): Value {
+  #value({ kind, name }: Field): Value {
     const token = this.#next();
     const value = valueOf(token, kind, this.#now);
     if (value !== undefined) return value;

@@ -267,10 +267,8 @@ interface Known {
 
 const NOTHING: Known = { version: 0, registry: NO_TYPES, bytes: 0 };
 
-/** The registry that this process has read, with the version of the list. */
-const known = new WeakMap<Engine, Known>();
-/** The read that is under way. Callers who ask meanwhile wait for it. */
-const reading = new WeakMap<Engine, { readonly version: number; readonly done: Promise<Known> }>();
+/** The newest read of the registry, with the version of the list. Callers who ask meanwhile wait for it. */
+const reads = new WeakMap<Engine, { readonly version: number; readonly done: Promise<Known> }>();
 /** A large bundle takes a while to check and to merge. */
 const turns = new Turns();
 const breathe = (): Promise<void> => turns.next();
@@ -311,27 +309,23 @@ export async function putBundle(engine: Engine, text: string, value: unknown): P
 async function readKnown(engine: Engine): Promise<Known> {
   const list = await engine.getDoc(LIST);
   if (list === undefined) return NOTHING;
-  const before = known.get(engine);
-  if (before?.version === list.version) return before;
-  const under = reading.get(engine);
-  if (under?.version === list.version) return under.done;
-  const done = readAgain(engine, list, before);
-  reading.set(engine, { version: list.version, done });
-  try {
-    const read = await done;
-    known.set(engine, read);
-    return read;
-  } finally {
-    if (reading.get(engine)?.done === done) reading.delete(engine);
-  }
+  const last = reads.get(engine);
+  if (last?.version === list.version) return last.done;
+  const done = readAgain(engine, list, last?.done);
+  reads.set(engine, { version: list.version, done });
+  return done.catch((error: unknown) => {
+    if (reads.get(engine)?.done === done) reads.delete(engine);
+    throw error;
+  });
 }
 
 async function readAgain(
   engine: Engine,
   { version, content }: { readonly version: number; readonly content: string },
-  before: Known | undefined,
+  read: Promise<Known> | undefined,
 ): Promise<Known> {
   const ids = parseList(content);
+  const before = await read?.catch(() => undefined);
   const isLonger = before?.registry.bundles.every((id, index) => id === ids[index]) === true;
   let { registry, bytes } = isLonger && before !== undefined ? before : NOTHING;
   for (const id of ids.slice(registry.bundles.length)) {

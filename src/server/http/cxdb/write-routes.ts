@@ -233,18 +233,10 @@ async function turnOf(body: z.output<typeof itemBody>, request: HttpRequest): Pr
   };
 }
 
-async function payloadOf(
-  {
-    type_id: type,
-    type_version: of,
-    data,
-    payload,
-    payload_base64: base64,
-  }: z.output<typeof itemBody>,
-  request: HttpRequest,
-): Promise<unknown> {
+async function payloadOf(body: z.output<typeof itemBody>, request: HttpRequest): Promise<unknown> {
+  const { payload_base64: base64, type_id: type, type_version: of } = body;
   if (base64 !== undefined) return checkedBytes(new Uint8Array(Buffer.from(base64, 'base64')));
-  const value = data ?? payload;
+  const value = body.data ?? body.payload;
   if (value === undefined)
     throw invalid('data', 'is missing, and so are payload and payload_base64');
   const registry = await readRegistry(request.service.served.engine);

@@ -4,7 +4,7 @@ import type { Identity, Needed, Access } from '../../access/access.ts';
 import type { Served, CallTable } from '../../calls/call-handler.ts';
 import type { Checked } from '../../calls/check-args.ts';
 import type { RequestRoom, AnswerRoom, Turns } from './answer-room.ts';
-import type { SignIn } from '../../access/sign-in.ts';
+import type { SignIn } from '../../access/token-access.ts';
 import type { Log } from '../../log/log.ts';
 import type { ByteBudget } from '../../memory/byte-budget.ts';
 import type { Metrics } from '../../metrics/create-metrics.ts';

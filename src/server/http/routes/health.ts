@@ -13,28 +13,22 @@ const answer = {
   example: { status: 'ok', version: '0.1.0' },
 } as const;
 
+const CHECKS = [
+  ['/healthz', 'health', 'Whether the server takes requests; the same as /healthz/ready', ready],
+  ['/healthz/ready', 'ready', 'Whether the server takes requests and its store answers', ready],
+  ['/healthz/live', 'live', 'Whether the process answers at all', live],
+] as const;
+
 export const healthRoutes: readonly Route[] = [
-  route.get('/healthz', {
-    name: 'health',
-    summary: 'Whether the server takes requests; the same as /healthz/ready',
-    needs: 'nobody',
-    answer,
-    run: ({ request }) => ready(request.service),
-  }),
-  route.get('/healthz/ready', {
-    name: 'ready',
-    summary: 'Whether the server takes requests and its store answers',
-    needs: 'nobody',
-    answer,
-    run: ({ request }) => ready(request.service),
-  }),
-  route.get('/healthz/live', {
-    name: 'live',
-    summary: 'Whether the process answers at all',
-    needs: 'nobody',
-    answer,
-    run: ({ request }) => say(request.service, 'ok'),
-  }),
+  ...CHECKS.map(([path, name, summary, check]) =>
+    route.get(path, {
+      name,
+      summary,
+      needs: 'nobody',
+      answer,
+      run: ({ request }) => check(request.service),
+    }),
+  ),
   route.get('/metrics', {
     name: 'metrics',
     summary: 'Figures for Prometheus',
@@ -54,6 +48,10 @@ async function ready(service: HttpService): Promise<Reply> {
     service.log.error({ err: error }, 'the store does not answer');
     return say(service, 'failing');
   }
+}
+
+function live(service: HttpService): Reply {
+  return say(service, 'ok');
 }
 
 function say(service: HttpService, status: z.output<typeof health>['status']): Reply {

@@ -30,8 +30,12 @@ export function mcpRoutes(service: McpService | undefined): readonly Route[] {
   if (service === undefined) return [];
   const { answer, allowWrites } = service;
   const needs = 'read';
-  const refuse = (): Reply => ({ status: 405, headers: { Allow: 'POST' } });
-  const words = { what: 'Nothing: there are no streams and no sessions', status: 405 };
+  const refused = {
+    needs,
+    summary: '',
+    answer: { what: 'Nothing: there are no streams and no sessions', status: 405 },
+    run: (): Reply => ({ status: 405, headers: { Allow: 'POST' } }),
+  } as const;
   return [
     route.post('/mcp', {
       needs,
@@ -50,19 +54,7 @@ export function mcpRoutes(service: McpService | undefined): readonly Route[] {
         });
       },
     }),
-    route.get('/mcp', {
-      needs,
-      name: 'mcpStream',
-      summary: '',
-      answer: words,
-      run: refuse,
-    }),
-    route.delete('/mcp', {
-      needs,
-      name: 'mcpEnd',
-      summary: '',
-      answer: words,
-      run: refuse,
-    }),
+    route.get('/mcp', { ...refused, name: 'mcpStream' }),
+    route.delete('/mcp', { ...refused, name: 'mcpEnd' }),
   ];
 }

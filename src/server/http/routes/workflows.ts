@@ -142,7 +142,7 @@ const CONTEXT_BYTES = 2 * ANSWER_BYTES;
 const THREADS = '/v1/workflows/threads';
 const ofThread = routesAt(`${THREADS}/:id`, { id: threadId });
 
-const readRoutes: readonly Route[] = [
+export const workflowRoutes: readonly Route[] = [
   route.get('/v1/workflows/bundles', {
     name: 'listBundles',
     summary: 'The workflows that are registered',
@@ -224,9 +224,7 @@ const readRoutes: readonly Route[] = [
     answer: { what: 'The context; TOO_LARGE if it has more than 16 MiB', json: contextJson },
     give: ({ params: { id }, store }) => store.workflows.context(id, { maxBytes: CONTEXT_BYTES }),
   }),
-];
 
-const writeRoutes: readonly Route[] = [
   route.post('/v1/workflows/threads', {
     name: 'startThread',
     summary: 'Start a thread whose steps the caller records',
@@ -260,10 +258,9 @@ const writeRoutes: readonly Route[] = [
     answer: { status: 204, what: 'It is gone' },
     give: ({ params: { id }, store }) => store.workflows.remove(id),
   }),
-];
 
-/** Routes that change the course of a thread, and routes that report on it. */
-const controlRoutes: readonly Route[] = [
+  // Routes that change the course of a thread, and routes that report on it.
+
   ofThread.post('/fork', {
     name: 'forkThread',
     summary: 'Fork a thread at a step; nothing is copied',
@@ -346,5 +343,3 @@ const controlRoutes: readonly Route[] = [
     },
   }),
 ];
-
-export const workflowRoutes: readonly Route[] = [...readRoutes, ...writeRoutes, ...controlRoutes];
