@@ -133,7 +133,6 @@ export class ChangeFeed {
 }
 
 function isRefusal(error: unknown): boolean {
-  return ['UNAUTHORIZED', 'FORBIDDEN', 'UNSUPPORTED', 'INVALID'].some(
-    (code) => isQuipuError(error) && error.code === code,
-  );
+  const refusals = ['UNAUTHORIZED', 'FORBIDDEN', 'UNSUPPORTED', 'INVALID'];
+  return isQuipuError(error) && refusals.includes(error.code);
 }

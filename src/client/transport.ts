@@ -118,7 +118,5 @@ export async function tryAgain<T>(
 
 /** True when another attempt may succeed: no server answered, or one that was shutting down did. */
 export function isPassing(error: unknown): boolean {
-  return ['UNAVAILABLE', 'CLOSED', 'TIMEOUT'].some(
-    (code) => isQuipuError(error) && error.code === code,
-  );
+  return isQuipuError(error) && ['UNAVAILABLE', 'CLOSED', 'TIMEOUT'].includes(error.code);
 }

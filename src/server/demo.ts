@@ -133,24 +133,18 @@ async function fixParser(store: Store): Promise<TurnId> {
 
 /** Two more attempts from the same point. They share the turns before it. */
 async function tryOtherWays(store: Store, from: TurnId): Promise<void> {
-  const grammar = await store.contexts.fork(from, {
-    title: 'try a grammar rule',
-    kind: 'agent',
-    labels: ['parser', 'attempt'],
-  });
-  await say(store, grammar.id, 'assistant', 'Perhaps the grammar lacks a rule for an empty file.');
-  await runTool(store, grammar.id, RUN_TESTS, testLog('lexer/07'));
-  await say(store, grammar.id, 'assistant', 'No: the same test fails. I give this up.');
+  const fork = async (title: string): Promise<ContextId> =>
+    (await store.contexts.fork(from, { title, kind: 'agent', labels: ['parser', 'attempt'] })).id;
+  const grammar = await fork('try a grammar rule');
+  await say(store, grammar, 'assistant', 'Perhaps the grammar lacks a rule for an empty file.');
+  await runTool(store, grammar, RUN_TESTS, testLog('lexer/07'));
+  await say(store, grammar, 'assistant', 'No: the same test fails. I give this up.');
 
-  const rewrite = await store.contexts.fork(from, {
-    title: 'rewrite the loop',
-    kind: 'agent',
-    labels: ['parser', 'attempt'],
-  });
+  const rewrite = await fork('rewrite the loop');
   const loop = edit('  do {', '  while (at < text.length) {');
-  await runTool(store, rewrite.id, loop, 'src/lexer/tokens.ts: 1 change');
-  await runTool(store, rewrite.id, RUN_TESTS, testLog(undefined));
-  await say(store, rewrite.id, 'assistant', 'A while loop is clearer, and the tests pass.');
+  await runTool(store, rewrite, loop, 'src/lexer/tokens.ts: 1 change');
+  await runTool(store, rewrite, RUN_TESTS, testLog(undefined));
+  await say(store, rewrite, 'assistant', 'A while loop is clearer, and the tests pass.');
 }
 
 /** Another agent produces outputs that are in the store already. */

@@ -7,7 +7,7 @@ import type { ContextUpdate } from '../../context/contexts.ts';
 import type { TurnJson } from '../../context/turn.ts';
 import type { SearchAnswer, SearchOptions } from '../../search/contract/search.ts';
 import type { BlobInfo } from '../../store/blobs.ts';
-import { withRetries } from '../transport.ts';
+import { TIMEOUT_MS_DEFAULT, isPassing, withRetries } from '../transport.ts';
 import { HttpAsker, lost, readEvents, readWhole } from './http-asker.ts';
 import type { HttpClientOptions, ServerEvent } from './http-asker.ts';
 
@@ -66,7 +66,7 @@ export type WebSearchOptions = Omit<SearchOptions, 'progress' | 'timeMs'>;
 const ANSWER_BYTES_MAX = 400 * 1024 * 1024;
 const BLOB_BYTES_MAX = 0xffff_ffff;
 
-type Query = Readonly<Record<string, IdLike | undefined>>;
+type Query = Readonly<Record<string, IdLike | boolean | undefined>>;
 
 export class WebClient {
   readonly #asker: HttpAsker;
@@ -74,7 +74,7 @@ export class WebClient {
 
   constructor(url: string, options: HttpClientOptions = {}) {
     this.#asker = new HttpAsker(url, options);
-    this.#timeoutMs = options.timeoutMs ?? 30_000;
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS_DEFAULT;
   }
 
   listContexts(
@@ -92,12 +92,8 @@ export class WebClient {
       cursor?: string;
     } = {},
   ): Promise<{ items: ContextJson[]; cursor?: string; total?: number }> {
-    const { meta, count, ...asked } = options;
-    const query = {
-      ...asked,
-      ...(meta !== undefined && { meta: JSON.stringify(meta) }),
-      ...(count !== undefined && { count: String(count) }),
-    };
+    const { meta, ...asked } = options;
+    const query = { ...asked, meta: meta && JSON.stringify(meta) };
     return this.#json('GET', `/v1/contexts${queryText(query)}`);
   }
 
@@ -193,9 +189,8 @@ export class WebClient {
   /** Finds what was ever said. The server searches: no text comes here but that of the hits. */
   search(query: string, options: WebSearchOptions = {}): Promise<SearchAnswer> {
     const { order, limit, cursor, group, facets, around, waitMs } = options;
-    const given = { q: query, order, limit, cursor, around, waitMs };
-    const flags = { group: toFlag(group), facets: toFlag(facets) };
-    return this.#json('GET', `/v1/search${queryText({ ...given, ...flags })}`);
+    const given = { q: query, order, limit, cursor, around, waitMs, group, facets };
+    return this.#json('GET', `/v1/search${queryText(given)}`);
   }
 
   /** Existing turns, then new ones, without gap and repetition, also across lost connections. */
@@ -309,7 +304,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 
 /** True for any error except one that the store itself gave. */
 function isLost(error: unknown): boolean {
-  return !isQuipuError(error) || ['UNAVAILABLE', 'CLOSED', 'TIMEOUT'].includes(error.code);
+  return !isQuipuError(error) || isPassing(error);
 }
 
 function queryText(query: Query): string {
@@ -322,10 +317,6 @@ function queryText(query: Query): string {
 
 function contextPath(id: IdLike, rest = ''): string {
   return `/v1/contexts/${encodeURIComponent(String(id))}${rest}`;
-}
-
-function toFlag(flag: boolean | undefined): string | undefined {
-  return flag === undefined ? undefined : String(flag);
 }
 
 function randomKey(): string {

@@ -35,6 +35,7 @@ interface Place {
 }
 
 interface Rule {
+  readonly of: 'document' | 'log';
   readonly names: RegExp;
   /**
    * Checks the content of a document, or each line of a log, all of them JSON. Throws for a text that its kind would
@@ -47,68 +48,63 @@ interface Rule {
   readonly lineBytes?: number;
 }
 
-interface KindRules {
-  readonly docs: readonly Rule[];
-  readonly logs: readonly Rule[];
-}
-
-const RULES: Readonly<Record<KindName | 'pins', KindRules>> = {
-  contexts: { docs: [{ names: /^turn-notes\/([1-9]\d*)\.json$/, check: checkTurnNote }], logs: [] },
-  pins: { docs: [{ names: /^pins\/turns\.json$/, check: parsePins }], logs: [] },
-  chats: {
-    docs: [
-      { names: /^chats\/session-(\w{1,128})\.meta\.json$/, check: checkChatMeta },
-      { names: /^chats-types\/types\.json$/, check: parseTypes },
-      { names: /^chats-held\/[0-9a-z]{26}\.json$/, check: parseHeld },
-    ],
-    logs: [
-      // Chats can read any line, and report the lines that are no events.
-      {
-        names: /^chats\/session-\w{1,128}\.events\.ndjson$/,
-        check: () => undefined,
-        lineBytes: 4 * LINE_PAYLOAD_BYTES,
-      },
-      { names: /^chats-cache\/session-(\w{1,128})\.ndjson$/, check: checkSegment },
-    ],
-  },
-  workflows: {
-    docs: [
-      // A client that runs a workflow runs the module named here.
-      { names: /^workflows\/workflow\.yaml$/, check: parseRegistry, needs: 'handlers' },
-      {
-        names: /^workflows\/bundles\/[0-9a-f]{64}\/threads\.json$/,
-        check: (text, { name }) => parseIndex(name, text),
-      },
-      {
-        names: /^workflows\/threads\/[0-9A-Z]{26}\.json$/,
-        check: (text, { name }) => parseNote(name, text),
-      },
-    ],
-    logs: [
-      {
-        names: /^workflows\/bundles\/[0-9a-f]{64}\/history\/\d{4}-\d\d-\d\d\.jsonl$/,
-        check: (text, { name }) => parseHistoryLine(name, text),
-        lineBytes: 4096,
-      },
-      {
-        names: /^workflows\/bundles\/[0-9a-f]{64}\/[0-9A-Z]{26}\.info\.jsonl$/,
-        check: (text, { name }) => parseObject(name, text),
-        lineBytes: 256 * 1024,
-      },
-    ],
-  },
-  sessions: {
-    // Sessions whose files a client keeps. Sessions of the server are in other documents.
-    docs: awayDocs().map(({ names, check }) => ({
-      names,
-      check: (content, { name }) => check({ name, content }),
-    })),
-    logs: [],
-  },
-  queues: { docs: [], logs: [] },
+const RULES: Readonly<Record<KindName | 'pins', readonly Rule[]>> = {
+  contexts: [{ of: 'document', names: /^turn-notes\/([1-9]\d*)\.json$/, check: checkTurnNote }],
+  pins: [{ of: 'document', names: /^pins\/turns\.json$/, check: parsePins }],
+  chats: [
+    { of: 'document', names: /^chats\/session-(\w{1,128})\.meta\.json$/, check: checkChatMeta },
+    { of: 'document', names: /^chats-types\/types\.json$/, check: parseTypes },
+    { of: 'document', names: /^chats-held\/[0-9a-z]{26}\.json$/, check: parseHeld },
+    // Chats can read any line, and report the lines that are no events.
+    {
+      of: 'log',
+      names: /^chats\/session-\w{1,128}\.events\.ndjson$/,
+      check: () => undefined,
+      lineBytes: 4 * LINE_PAYLOAD_BYTES,
+    },
+    { of: 'log', names: /^chats-cache\/session-(\w{1,128})\.ndjson$/, check: checkSegment },
+  ],
+  workflows: [
+    // A client that runs a workflow runs the module named here.
+    {
+      of: 'document',
+      names: /^workflows\/workflow\.yaml$/,
+      check: parseRegistry,
+      needs: 'handlers',
+    },
+    {
+      of: 'document',
+      names: /^workflows\/bundles\/[0-9a-f]{64}\/threads\.json$/,
+      check: (text, { name }) => parseIndex(name, text),
+    },
+    {
+      of: 'document',
+      names: /^workflows\/threads\/[0-9A-Z]{26}\.json$/,
+      check: (text, { name }) => parseNote(name, text),
+    },
+    {
+      of: 'log',
+      names: /^workflows\/bundles\/[0-9a-f]{64}\/history\/\d{4}-\d\d-\d\d\.jsonl$/,
+      check: (text, { name }) => parseHistoryLine(name, text),
+      lineBytes: 4096,
+    },
+    {
+      of: 'log',
+      names: /^workflows\/bundles\/[0-9a-f]{64}\/[0-9A-Z]{26}\.info\.jsonl$/,
+      check: (text, { name }) => parseObject(name, text),
+      lineBytes: 256 * 1024,
+    },
+  ],
+  // Sessions whose files a client keeps. Sessions of the server are in other documents.
+  sessions: awayDocs().map(({ names, check }) => ({
+    of: 'document',
+    names,
+    check: (content, { name }) => check({ name, content }),
+  })),
+  queues: [],
 };
 
-const ALL = Object.values(RULES);
+const ALL = Object.values(RULES).flat();
 
 /** FORBIDDEN for a name that `identity` may not write, INVALID for a text that its kind could not read. */
 export async function checkRecords(
@@ -118,12 +114,12 @@ export async function checkRecords(
 ): Promise<void> {
   if (identity.owner === true) return;
   for (const { name, content } of docs) {
-    const find = findRule('docs', name, identity);
+    const find = findRule('document', name, identity);
     if (content !== undefined) await checkText(find, content, { engine, blobs, name });
   }
   for (const change of logs) {
     const { name } = change;
-    const find = findRule('logs', name, identity);
+    const find = findRule('log', name, identity);
     if (change.do === 'remove') continue;
     for (const line of change.lines) {
       assertFits(line, find.lineBytes ?? Infinity);
@@ -138,10 +134,9 @@ function assertFits(line: string, limit: number): void {
   throw tooLarge('line', limit, size, `a line takes ${size} bytes, and ${limit} are allowed`);
 }
 
-function findRule(list: keyof KindRules, name: string, identity: Identity): Rule {
-  const rule = ALL.flatMap((kind) => kind[list]).find(({ names }) => names.test(name));
+function findRule(what: Rule['of'], name: string, identity: Identity): Rule {
+  const rule = ALL.find(({ of, names }) => of === what && names.test(name));
   if (rule === undefined) {
-    const what = list === 'docs' ? 'document' : 'log';
     const message = `a commit over the network may not write the ${what} ${name}: clients write those of chats, workflows, pins, notes of turns and sessions of their own; use the verb that makes it, or open the folder of the store`;
     throw new QuipuError('FORBIDDEN', message, { scope: 'owner' });
   }

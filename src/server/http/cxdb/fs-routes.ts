@@ -169,17 +169,14 @@ interface TreeEntry {
 
 /** Throws INVALID for bytes that are not a tree. */
 function parseTree(bytes: Uint8Array): readonly TreeEntry[] {
-  const value = decode(bytes);
-  if (!Array.isArray(value)) throw noTree();
-  return value.map(toEntry);
-}
-
-function decode(bytes: Uint8Array): unknown {
+  let value: unknown;
   try {
-    return decodeMsgpack(bytes);
+    value = decodeMsgpack(bytes);
   } catch {
     throw noTree();
   }
+  if (!Array.isArray(value)) throw noTree();
+  return value.map(toEntry);
 }
 
 function toEntry(value: unknown): TreeEntry {

@@ -5,11 +5,11 @@ import { NO_TYPES, mergeBundle, parseBundle } from './type-registry.ts';
 import type { Registry } from './type-registry.ts';
 
 const OPTIONS: RenderOptions = {
-  bytes: 'base64',
-  u64: 'string',
-  enums: 'label',
-  time: 'iso',
-  unknown: false,
+  bytes_render: 'base64',
+  u64_format: 'string',
+  enum_render: 'label',
+  time_render: 'iso',
+  include_unknown: false,
 };
 
 const bundle = (types: Record<string, object>, enums: object = {}, id = 'b1'): unknown => ({
@@ -76,7 +76,7 @@ describe('project', () => {
         words: ['x', null],
       },
     });
-    expect(shown(registry, value, { unknown: true })).toMatchObject({
+    expect(shown(registry, value, { include_unknown: true })).toMatchObject({
       data: {
         nested: { name: 'inner', _unknown: { 99: 'extra' } },
         list: [{ name: 'a' }, 'scalar'],
@@ -87,14 +87,19 @@ describe('project', () => {
 
   it('shows values as it is asked to', () => {
     const value = { 1: 2, 3: 1000, 4: Uint8Array.of(255), 5: 7 };
-    const options = { bytes: 'hex', u64: 'number', enums: 'both', time: 'unix_ms' } as const;
+    const options = {
+      bytes_render: 'hex',
+      u64_format: 'number',
+      enum_render: 'both',
+      time_render: 'unix_ms',
+    } as const;
     expect(shown(registry, value, options)?.data).toEqual({
       role: { label: 'user', value: 2 },
       at: 1000,
       raw: 'ff',
       big: 7,
     });
-    expect(shown(registry, { 2: 'éclair' }, { stringLimit: 4 })?.data).toEqual({ text: 'écl' });
+    expect(shown(registry, { 2: 'éclair' }, { string_limit: 4 })?.data).toEqual({ text: 'écl' });
     expect(shown(registry, { 1: 9, 2: 5 })?.data).toEqual({ role: 9, text: null });
   });
 

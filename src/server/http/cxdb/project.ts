@@ -6,14 +6,15 @@ import { invalid } from '../../../base/errors.ts';
 // A payload with numbered fields as JSON with names, by the types that clients have published. The functions are pure,
 // and their depth is bounded by that of the payload, which the decoder has checked.
 
+/** As a query of cxdb says it. */
 export interface RenderOptions {
-  readonly bytes: 'base64' | 'hex' | 'len_only';
-  readonly u64: 'string' | 'number';
-  readonly enums: 'label' | 'number' | 'both';
-  readonly time: 'iso' | 'unix_ms';
-  readonly unknown: boolean;
+  readonly bytes_render: 'base64' | 'hex' | 'len_only';
+  readonly u64_format: 'string' | 'number';
+  readonly enum_render: 'label' | 'number' | 'both';
+  readonly time_render: 'iso' | 'unix_ms';
+  readonly include_unknown: boolean;
   /** Texts end after this many bytes of UTF-8. */
-  readonly stringLimit?: number;
+  readonly string_limit?: number | undefined;
 }
 
 export interface Projected {
@@ -41,7 +42,7 @@ export function project(
   const data = Object.fromEntries(
     known.map(([field, one]) => [field.name, render.field(one, field)]),
   );
-  if (!options.unknown) return { data };
+  if (!options.include_unknown) return { data };
   return { data, unknown: Object.fromEntries(rest.map(([name, one]) => [name, render.any(one)])) };
 }
 
@@ -110,7 +111,7 @@ class Renderer {
     const key = String(value);
     if (!Object.hasOwn(labels, key)) return undefined;
     const label = labels[key];
-    switch (this.#options.enums) {
+    switch (this.#options.enum_render) {
       case 'number':
         return Number(value);
       case 'both':
@@ -138,31 +139,31 @@ class Renderer {
 
   #wide(value: number | bigint): string | number {
     // JSON has no number beyond 2^53 that every reader takes alike.
-    if (this.#options.u64 === 'string' || typeof value === 'bigint') return String(value);
+    if (this.#options.u64_format === 'string' || typeof value === 'bigint') return String(value);
     return value;
   }
 
   #time(value: unknown): string | number | null {
     if (!isInteger(value)) return null;
     const ms = Number(value);
-    if (this.#options.time === 'unix_ms') return ms;
+    if (this.#options.time_render === 'unix_ms') return ms;
     return Math.abs(ms) <= DATE_MAX ? new Date(ms).toISOString() : null;
   }
 
   #text(value: string): string {
-    const { stringLimit } = this.#options;
-    if (stringLimit === undefined || value.length * 3 <= stringLimit) return value;
+    const { string_limit: limit } = this.#options;
+    if (limit === undefined || value.length * 3 <= limit) return value;
     const bytes = Buffer.from(value);
-    if (bytes.length <= stringLimit) return value;
-    let end = stringLimit;
+    if (bytes.length <= limit) return value;
+    let end = limit;
     // A character is not cut in two: its further bytes begin with the bits 10.
     while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
     return bytes.toString('utf8', 0, end);
   }
 
   #bytes(value: Uint8Array): string | number {
-    if (this.#options.bytes === 'len_only') return value.length;
-    return Buffer.from(value).toString(this.#options.bytes);
+    if (this.#options.bytes_render === 'len_only') return value.length;
+    return Buffer.from(value).toString(this.#options.bytes_render);
   }
 }
 

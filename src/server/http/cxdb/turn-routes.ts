@@ -22,7 +22,6 @@ import type { Reply, Route } from '../exchange/route.ts';
 import { ofContext } from '../exchange/schemas.ts';
 import { lenientCount, lenientFlag } from './face.ts';
 import { project } from './project.ts';
-import type { RenderOptions } from './project.ts';
 import type { Registry, TypeSpec } from './type-registry.ts';
 import { readRegistry } from './type-registry.ts';
 
@@ -190,7 +189,8 @@ function typed(rec: Rec, spec: TypeSpec | undefined, { query, registry }: How): 
     return { ...decoded, ...failed('the payload is not in its encoding') };
   }
   if (spec === undefined) return { ...decoded, data: toJsonValue(value) };
-  const projected = project(value, spec, registry, renderOptions(query));
+  const options = { ...query, string_limit: limitOf(query) };
+  const projected = project(value, spec, registry, options);
   if (projected === undefined) return { ...decoded, ...failed('the payload is no map of fields') };
   return { ...decoded, ...projected };
 }
@@ -212,17 +212,9 @@ function raw({ hash, encoding, payload }: Rec, { bytes_render: render }: TurnsQu
   };
 }
 
-function renderOptions(query: TurnsQuery): RenderOptions {
-  const limit = query.turn_id === undefined ? query.string_limit : undefined;
-  if (Number(limit ?? 0) > STRING_LIMIT_MAX) {
-    throw invalid('string_limit', `must be at most ${STRING_LIMIT_MAX}`);
-  }
-  return {
-    bytes: query.bytes_render,
-    u64: query.u64_format,
-    enums: query.enum_render,
-    time: query.time_render,
-    unknown: query.include_unknown,
-    ...(limit !== undefined && { stringLimit: Number(limit) }),
-  };
+/** The limit of the texts of a turn. A turn that was asked for alone is shown whole. */
+function limitOf({ turn_id: exact, string_limit: text }: TurnsQuery): number | undefined {
+  if (exact !== undefined || text === undefined) return undefined;
+  if (Number(text) <= STRING_LIMIT_MAX) return Number(text);
+  throw invalid('string_limit', `must be at most ${STRING_LIMIT_MAX}`);
 }
