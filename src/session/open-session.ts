@@ -1,13 +1,24 @@
-import { QuipuError, invalid, notFound } from '../base/errors.ts';
-import { checkString, shown } from '../base/text.ts';
-import type { Engine } from '../engine/engine.ts';
+import { join } from 'node:path';
+import { QuipuError, invalid, notFound, unsupported } from '../base/errors.ts';
+import { checkString, encodeUtf8, shown } from '../base/text.ts';
 import type { Io, IoFile } from '../engine/io.ts';
-import type { ArtifactDraft, Artifacts, SavedArtifact } from './artifacts/artifacts.ts';
-import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
-import { toTarget, type MoveReport, type MoveTarget } from './carry/move-session.ts';
+import { Artifacts, type ArtifactDraft, type SavedArtifact } from './artifacts/artifacts.ts';
+import { forkSession, type ForkReport, type SessionForkOptions } from './carry/fork-session.ts';
+import { moveSession, toTarget, type MoveReport } from './carry/move-session.ts';
+import { referencesIn } from './entries/blob-reference.ts';
 import type { ReadBlob } from './entries/hydrate-entry.ts';
-import type { NewEntry, SessionEntry, SessionHeader } from './entries/session-entry.ts';
+import { persistEntry } from './entries/persist-entry.ts';
+import {
+  toLine,
+  type NewEntry,
+  type SessionEntry,
+  type SessionHeader,
+} from './entries/session-entry.ts';
+import { copyFile } from './files/carry-folder.ts';
 import { readSums } from './files/file-sums.ts';
+import { RamIo } from './files/ram-io.ts';
+import { artifactsFolderOf, folderFor, toSessionName } from './files/session-names.ts';
+import { makeFolders, writeAll, writeWhole } from './files/write-file.ts';
 import type { EntryWriter } from './log/entry-writer.ts';
 import {
   ReadNotes,
@@ -20,40 +31,40 @@ import {
   type SessionView,
 } from './log/read-entries.ts';
 import { readHeader, withFile } from './log/session-file.ts';
+import type { SessionRecord, SessionsHome } from './records/registry.ts';
+import { SessionRefs } from './records/session-refs.ts';
 import type { Session, SinkRequest } from './sessions.ts';
 import { OutputSink } from './sink/output-sink.ts';
 import type { LineRange } from './urls/read-range.ts';
-import type { Resource } from './urls/resolve-url.ts';
+import { resolveUrl, type Resource, type UrlSource } from './urls/resolve-url.ts';
 
 /** The largest artifact of a session in memory. */
 const MEMORY_ARTIFACT_BYTES = 8_388_608;
 
-/** The operations for which a session calls the keeper of all sessions. */
-export interface SessionKeeper {
-  fork(session: OpenSession, options: SessionForkOptions): Promise<ForkReport>;
-  move(session: OpenSession, target: MoveTarget): Promise<MoveReport>;
-  persist(session: OpenSession, folder: string | undefined): Promise<Session>;
-  resolve(session: OpenSession, url: string, range: LineRange): Promise<Resource>;
-  release(session: OpenSession): void;
-}
-
 export interface OpenSessionParts {
+  readonly home: SessionsHome;
+  /** The disk of the session: that of `home`, or memory. */
   readonly io: Io;
-  readonly engine: Engine;
   readonly header: SessionHeader;
   readonly writer: EntryWriter;
-  readonly artifactsOf: (file: string) => Artifacts;
   /** For a subagent: the session whose artifacts it shares. */
-  readonly parent?: Session | undefined;
-  readonly keeper: SessionKeeper;
-  readonly inMemory: boolean;
+  readonly parent: Session | undefined;
+  readonly others: OtherSessions;
+}
+
+/** What a session needs of the other sessions that are open here. */
+export interface OtherSessions {
+  /** Where addresses lead to, from the given place first. */
+  sources(first: UrlSource): readonly UrlSource[];
+  open(record: SessionRecord): Promise<Session>;
+  release(session: OpenSession): void;
 }
 
 /** A session over files, on a disk or in memory. */
 export class OpenSession implements Session {
   readonly parts: OpenSessionParts;
   header: SessionHeader;
-  #artifacts: { readonly file: string; readonly artifacts: Artifacts } | undefined;
+  #artifacts: Artifacts | undefined;
   #closed = false;
 
   constructor(parts: OpenSessionParts) {
@@ -61,15 +72,22 @@ export class OpenSession implements Session {
     this.header = parts.header;
   }
 
+  get inMemory(): boolean {
+    return this.parts.io instanceof RamIo;
+  }
+
   /** Artifacts move with the session, whichever process moves it. A subagent uses its parent's artifacts. */
   get artifacts(): Artifacts {
-    const { writer, parent } = this.parts;
+    const { io, writer, parent } = this.parts;
     if (parent !== undefined) return parent.artifacts;
-    const { file } = writer;
-    if (this.#artifacts?.file !== file) {
-      this.#artifacts = { file, artifacts: this.parts.artifactsOf(file) };
-    }
-    return this.#artifacts.artifacts;
+    const folder = mustHaveArtifacts(writer.file);
+    if (this.#artifacts?.folder !== folder) this.#artifacts = new Artifacts(io, folder);
+    return this.#artifacts;
+  }
+
+  /** The place of its artifacts for addresses. */
+  get source(): UrlSource {
+    return { io: this.parts.io, folder: this.artifacts.folder, inMemory: this.inMemory };
   }
 
   get id(): string {
@@ -77,7 +95,7 @@ export class OpenSession implements Session {
   }
 
   get file(): string | undefined {
-    return this.parts.inMemory ? undefined : this.parts.writer.file;
+    return this.inMemory ? undefined : this.parts.writer.file;
   }
 
   get leaf(): string | null {
@@ -169,7 +187,7 @@ export class OpenSession implements Session {
   sink({ toolType = 'tool', spill = true, ...options }: SinkRequest = {}): OutputSink {
     this.#assertOpen('sink');
     checkString(toolType, 'toolType');
-    const cap = this.parts.inMemory ? { artifactMaxBytes: MEMORY_ARTIFACT_BYTES } : {};
+    const cap = this.inMemory ? { artifactMaxBytes: MEMORY_ARTIFACT_BYTES } : {};
     const artifact = async (): Promise<ArtifactDraft> => {
       await this.parts.writer.follow();
       return this.artifacts.openDraft(toolType);
@@ -178,12 +196,12 @@ export class OpenSession implements Session {
   }
 
   resolve(url: string, range: LineRange = {}): Promise<Resource> {
-    return this.parts.keeper.resolve(this, url, range);
+    return resolveUrl(this.parts.others.sources(this.source), url, range);
   }
 
   fork(options: SessionForkOptions = {}): Promise<ForkReport> {
     this.#assertOpen('fork');
-    return this.parts.keeper.fork(this, options);
+    return this.#atRest('fork', (file) => forkSession(this.parts.home, file, options));
   }
 
   async moveTo(
@@ -191,18 +209,46 @@ export class OpenSession implements Session {
     options: { readonly cwd?: string } = {},
   ): Promise<MoveReport> {
     this.#assertOpen('moveTo');
-    return this.parts.keeper.move(this, toTarget(to, options.cwd));
+    const target = toTarget(to, options.cwd);
+    const cwd = target.cwd ?? this.header.cwd;
+    return this.#atRest('moveTo', async (file) => {
+      const report = await moveSession(this.parts.home, { id: this.id, file }, { ...target, cwd });
+      this.parts.writer.file = report.to;
+      this.header = { ...this.header, cwd };
+      return report;
+    });
   }
 
-  persist(options: { readonly folder?: string } = {}): Promise<Session> {
+  async persist({ folder }: { readonly folder?: string } = {}): Promise<Session> {
     this.#assertOpen('persist');
-    return this.parts.keeper.persist(this, options.folder);
+    const { header } = this;
+    const { home, writer, others } = this.parts;
+    if (!this.inMemory) throw invalid('session', 'has a file already');
+    const target = folderFor(home.root, folder, header.cwd);
+    const file = join(target, toSessionName(header.id, header.timestamp));
+    await makeFolders(home.io, target);
+    await writer.quiet(() => persistSession(home, this, file));
+    await this.close();
+    return others.open({ id: header.id, file });
+  }
+
+  /** Does what needs the file while nobody writes to it from here. */
+  async #atRest<T>(verb: string, task: (file: string) => Promise<T>): Promise<T> {
+    const { writer } = this.parts;
+    if (this.inMemory) {
+      const message = `session.${verb} needs files; call session.persist() first`;
+      throw unsupported(verb, 'a session in memory', message);
+    }
+    return writer.quiet(async () => {
+      await writer.follow();
+      return task(writer.file);
+    });
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.parts.keeper.release(this);
+    this.parts.others.release(this);
     await this.parts.writer.flush();
   }
 
@@ -225,8 +271,8 @@ export class OpenSession implements Session {
   }
 
   #reader({ hydrate = true }: SessionReadOptions): ReadBlob | undefined {
-    const { engine, inMemory } = this.parts;
-    if (!hydrate || inMemory) return undefined;
+    const { engine } = this.parts.home;
+    if (!hydrate || this.inMemory) return undefined;
     return async (sha256) => {
       const hash = await engine.findBySha256(sha256);
       return hash && engine.getBlob(hash);
@@ -237,4 +283,46 @@ export class OpenSession implements Session {
     if (!this.#closed) return;
     throw new QuipuError('CLOSED', `session.${what}: the session is closed`, { what: 'session' });
   }
+}
+
+function mustHaveArtifacts(file: string): string {
+  const folder = artifactsFolderOf(file);
+  if (folder !== undefined) return folder;
+  const problem = 'must be called <name>.jsonl, or it has no place for artifacts';
+  throw invalid('file', `${problem}; got ${file}`);
+}
+
+/** Gives a session that was in memory a file, and writes its artifacts, under the same ids. */
+async function persistSession(
+  { io, engine, registry }: SessionsHome,
+  session: OpenSession,
+  file: string,
+): Promise<void> {
+  const { header, source, artifacts } = session;
+  const refs = new SessionRefs(engine, header.id);
+  await registry.put({ id: header.id, file });
+  if ((await source.io.stat(source.folder)) !== undefined) {
+    const to = mustHaveArtifacts(file);
+    await makeFolders(io, to);
+    for (const name of await artifacts.listFiles()) {
+      const from = { io: source.io, path: join(source.folder, name) };
+      await copyFile(from, { io, path: join(to, name) });
+    }
+    await new Artifacts(io, to).raiseCounters(await artifacts.counters());
+  }
+  await writeWhole(io, file, async (target) => {
+    let at = 0;
+    const add = async (line: string): Promise<void> => {
+      const bytes = encodeUtf8(`${line}\n`);
+      await writeAll(target, bytes, at);
+      at += bytes.length;
+    };
+    await add(toLine(header));
+    for await (const { entry } of session.entries()) {
+      const persisted = persistEntry(entry);
+      const line = toLine(persisted.entry);
+      await refs.put(persisted.blobs, referencesIn(line));
+      await add(line);
+    }
+  });
 }

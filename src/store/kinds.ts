@@ -147,7 +147,6 @@ async function loadSessions(home: StoreHome): Promise<Sessions> {
     confined: served,
     host: folder === undefined ? hostname() : undefined,
     root: folder === undefined ? undefined : join(folder, 'sessions'),
-    assertOpen: (what) => lifetime.assertOpen(what),
     onClose: (hook) => lifetime.onClose(hook),
   });
 }

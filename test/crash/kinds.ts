@@ -160,7 +160,6 @@ async function open(io: Io, clock: () => number): Promise<Kinds> {
     engine,
     clock,
     root: `${STORE}/sessions`,
-    assertOpen: () => undefined,
     onClose: (hook) => hooks.push(hook),
   });
   const close = async (): Promise<void> => {

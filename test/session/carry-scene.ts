@@ -80,8 +80,7 @@ export type Act = (home: SessionsHome) => Promise<unknown>;
 
 export const move: Act = (home) =>
   moveSession(home, { id: ID, file: OLD }, { folder: '/new', cwd: '/b' });
-export const fork: Act = (home) =>
-  forkSession(home, OLD, { now: '2026-11-15T11:00:00.000Z', folder: '/new' });
+export const fork: Act = (home) => forkSession(home, OLD, { folder: '/new' });
 
 function textOf(io: MemoryIo, path: string): string | undefined {
   if (!io.paths().includes(path.slice(1))) return undefined;

@@ -136,11 +136,7 @@ describe('listing and opening', () => {
     });
     const engine = new ModelEngine();
     const given = { io, engine, clock: () => 0, root: '/all' };
-    const sessions: Sessions = createSessions({
-      ...given,
-      assertOpen: () => undefined,
-      onClose: () => undefined,
-    });
+    const sessions: Sessions = createSessions({ ...given, onClose: () => undefined });
     const cost = async (work: () => Promise<unknown>): Promise<number> => {
       readBytes = 0;
       await work();

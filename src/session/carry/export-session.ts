@@ -6,7 +6,7 @@ import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import { scanReferences } from '../entries/blob-reference.ts';
 import { carryFolder, copyWithSums } from '../files/carry-folder.ts';
-import { artifactsFolderOf, isSessionName, lockOf } from '../files/session-names.ts';
+import { artifactsFolderOf, folderFor, isSessionName, lockOf } from '../files/session-names.ts';
 import { withFileLock, makeFolders, readBytes, writeAll, writeWhole } from '../files/write-file.ts';
 import { readHeaderOf, withFile } from '../log/session-file.ts';
 import type { SessionRecord, SessionsHome } from '../records/registry.ts';
@@ -63,13 +63,13 @@ async function assertEmpty(io: Io, folder: string): Promise<void> {
 export async function importSession(
   home: SessionsHome,
   given: string,
-  folderFor: (cwd: string) => string,
+  folder: string | undefined,
 ): Promise<SessionRecord> {
   const { io, engine, registry } = home;
   const { from, blobs } = await findImported(io, resolve(checkString(given, 'folder')));
   const name = basename(from);
   const header = await readHeaderOf(io, from);
-  const target = folderFor(header.cwd);
+  const target = folderFor(home.root, folder, header.cwd);
   const file = join(target, name);
   const known = await registry.get(header.id);
   for (const path of [known?.file, file]) {

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { notFound, messageOf } from '../../base/errors.ts';
-import { encodeUtf8 } from '../../base/text.ts';
+import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../entries/session-entry.ts';
 import { carryFolder, removeTree, writeBehind, type Part } from '../files/carry-folder.ts';
 import { coverSeen, carrySums, removeSums } from '../files/file-sums.ts';
-import { artifactsFolderOf, lockOf, toSessionName } from '../files/session-names.ts';
+import { artifactsFolderOf, folderFor, lockOf, toSessionName } from '../files/session-names.ts';
 import { withFileLock, makeFolders, writeWhole } from '../files/write-file.ts';
 import { parseLine, readForward } from '../log/read-lines.ts';
 import { readHeader, withFile } from '../log/session-file.ts';
@@ -22,8 +22,6 @@ import { SessionRefs } from '../records/session-refs.ts';
 //
 // Order: the fork first notes the blobs that the new session needs, then brings its artifacts over. Its file appears
 // last, whole. So a crash before that leaves no session and nothing missing from the old one, which is only read.
-
-type ForkHome = Pick<SessionsHome, 'io' | 'engine' | 'registry'>;
 
 export interface SessionForkOptions {
   /** Keep only this entry and those that lead to it. Default: all entries. */
@@ -45,14 +43,18 @@ export interface ForkReport {
 }
 
 export async function forkSession(
-  home: ForkHome,
+  home: SessionsHome,
   file: string,
-  options: SessionForkOptions & { readonly now: string },
+  options: SessionForkOptions,
 ): Promise<ForkReport> {
   const { io, engine, registry } = home;
-  const id = newSessionId(Date.parse(options.now));
-  const folder = options.folder ?? dirname(file);
-  const newFile = join(folder, toSessionName(id, options.now));
+  if (options.at !== undefined) checkString(options.at, 'at');
+  if (options.cwd !== undefined) checkString(options.cwd, 'cwd');
+  const now = home.clock();
+  const timestamp = new Date(now).toISOString();
+  const id = newSessionId(now);
+  const folder = folderFor(home.root, options.folder ?? dirname(file), '');
+  const newFile = join(folder, toSessionName(id, timestamp));
   await makeFolders(io, folder);
   return withFileLock(io, lockOf(file), () =>
     withFile(io, file, 'read', async (source) => {
@@ -62,7 +64,7 @@ export async function forkSession(
       const fresh = {
         ...header,
         id,
-        timestamp: options.now,
+        timestamp,
         cwd: options.cwd ?? header.cwd,
         parentSession: header.id,
       };
@@ -86,7 +88,7 @@ export async function forkSession(
 }
 
 /** Restores the state before the fork, as far as the disk allows. */
-async function clear({ io, registry }: ForkHome, id: string, file: string): Promise<void> {
+async function clear({ io, registry }: SessionsHome, id: string, file: string): Promise<void> {
   const folder = artifactsFolderOf(file);
   if (folder !== undefined) await removeTree(io, folder).catch(() => undefined);
   await io.remove(file).catch(() => undefined);

@@ -6,9 +6,9 @@ import { Artifacts } from '../artifacts/artifacts.ts';
 import { toLine } from '../entries/session-entry.ts';
 import { carryFolder, removeCarried, removeTree, writeBehind } from '../files/carry-folder.ts';
 import { carrySums, removeSums } from '../files/file-sums.ts';
-import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
+import { artifactsFolderOf, folderFor, lockOf, tornFileOf } from '../files/session-names.ts';
 import { makeFolders, withFileLock, writeWhole } from '../files/write-file.ts';
-import { readHeader, withFile } from '../log/session-file.ts';
+import { readHeader, readHeaderOf, withFile } from '../log/session-file.ts';
 import { childrenOf, type SessionRecord, type SessionsHome } from '../records/registry.ts';
 
 // Moving a session to another folder, which may be on another device.
@@ -48,12 +48,14 @@ export function toTarget(
 }
 
 export async function moveSession(
-  home: MoveHome,
+  home: MoveHome & Pick<SessionsHome, 'root'>,
   record: SessionRecord,
-  { folder, cwd }: { folder: string; cwd: string },
+  target: MoveTarget,
 ): Promise<MoveReport> {
-  const { io } = home;
+  const { io, root } = home;
   const from = record.file;
+  const cwd = target.cwd ?? (await readHeaderOf(io, from)).cwd;
+  const folder = folderFor(root, target.folder, cwd);
   const to = join(folder, basename(from));
   if (from === to) return { from, to };
   await makeFolders(io, folder);

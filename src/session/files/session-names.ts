@@ -1,4 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import { invalid } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 
@@ -39,10 +40,25 @@ export function tornFileOf(file: string): string {
 }
 
 /** Makes a folder's path one name, readable and unique. */
-export function slugOf(cwd: string): string {
+function slugOf(cwd: string): string {
   const slug = resolve(cwd)
     .replaceAll(/^[/\\]+|[/\\]+$/g, '')
     .replaceAll(/[^A-Za-z0-9._-]+/g, '-');
   if (slug.length <= SLUG_CHARS_MAX) return `--${slug}--`;
   return `--${slug.slice(-SLUG_CHARS_MAX)}-${sha256Hex(encodeUtf8(cwd)).slice(0, 8)}--`;
+}
+
+/** The given folder, or the one for sessions about `cwd` in the store's own folder of sessions. */
+export function folderFor(
+  root: string | undefined,
+  folder: string | undefined,
+  cwd: string,
+): string {
+  if (folder !== undefined) {
+    if (typeof folder === 'string' && folder !== '') return resolve(folder);
+    throw invalid('folder', 'must be the path of a folder');
+  }
+  if (root !== undefined) return join(root, slugOf(cwd));
+  const problem = 'is needed: the store is on another machine, and session files are kept here';
+  throw invalid('folder', problem);
 }

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
-import { QuipuError, messageOf } from '../../base/errors.ts';
+import { QuipuError, invalid, messageOf } from '../../base/errors.ts';
+import { shown } from '../../base/text.ts';
 import { removeTree } from '../files/carry-folder.ts';
 import { removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, lockOf, tornFileOf } from '../files/session-names.ts';
@@ -44,6 +45,11 @@ function timeOf({ updatedAt }: SessionSummary): number {
 
 export async function tidySessions(home: SessionsHome, options: TidyOptions): Promise<TidyReport> {
   const { io, registry } = home;
+  for (const name of ['maxAgeMs', 'maxBytes'] as const) {
+    const amount = options[name];
+    if (amount === undefined || (Number.isFinite(amount) && amount >= 0)) continue;
+    throw invalid(name, `must be a number from 0, got ${shown(amount)}`);
+  }
   const sessions: Weighed[] = [];
   const missing: SessionRecord[] = [];
   for await (const record of registry.all()) {
