@@ -157,6 +157,8 @@ export async function childrenOf(
     const id = await idIn(io, join(folder, name));
     const known = id === undefined ? undefined : await registry.get(id);
     if (known?.file === join(old, name)) children.push({ id: known.id, file: join(folder, name) });
+    // An agent that was opened by itself has artifacts of its own, with sessions of its own agents.
+    children.push(...(await childrenOf({ io, registry }, join(old, name), join(folder, name))));
   }
   return children;
 }
