@@ -156,7 +156,7 @@ export type { OutputSummary, SinkOptions } from './session/sink/output-sink.ts';
 export type { ArtifactDraft, Artifacts, SavedArtifact } from './session/artifacts/artifacts.ts';
 export type { ForkReport, SessionForkOptions } from './session/carry/fork-session.ts';
 export type { MoveReport } from './session/carry/move-session.ts';
-export type { SessionWarning } from './session/entries/hydrate-entry.ts';
+export type { SessionWarning } from './session/entries/pictures.ts';
 export type { NewEntry, SessionEntry, SessionHeader } from './session/entries/session-entry.ts';
 export type {
   Session,

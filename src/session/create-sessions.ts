@@ -7,8 +7,7 @@ import type { Io } from '../engine/io.ts';
 import { exportSession, importSession } from './carry/export-session.ts';
 import { forkSession } from './carry/fork-session.ts';
 import { moveSession, toTarget } from './carry/move-session.ts';
-import { referencesIn } from './entries/blob-reference.ts';
-import { persistEntry } from './entries/persist-entry.ts';
+import { referencesIn, persistEntry } from './entries/pictures.ts';
 import {
   SESSION_VERSION,
   newSessionId,
@@ -222,7 +221,7 @@ interface Ends {
 
 /** Reads the header and the last entry: all that is needed to go on. */
 function readEnds(io: Io, path: string): Promise<Ends> {
-  return withFile(io, path, 'read', async (file) => {
+  return withFile(io, path, async (file) => {
     const { header, end } = await readHeader(file, path);
     const size = await file.size();
     // This finds only the entry to go on from. A reader of the entries is told whether they are what was written.

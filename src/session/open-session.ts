@@ -5,9 +5,7 @@ import type { Io, IoFile } from '../engine/io.ts';
 import { Artifacts, type ArtifactDraft, type SavedArtifact } from './artifacts/artifacts.ts';
 import { forkSession, type ForkReport, type SessionForkOptions } from './carry/fork-session.ts';
 import { moveSession, toTarget, type MoveReport } from './carry/move-session.ts';
-import { referencesIn } from './entries/blob-reference.ts';
-import type { ReadBlob } from './entries/hydrate-entry.ts';
-import { persistEntry } from './entries/persist-entry.ts';
+import { referencesIn, type ReadBlob, persistEntry } from './entries/pictures.ts';
 import {
   toLine,
   type NewEntry,
@@ -260,7 +258,7 @@ export class OpenSession implements Session {
     this.#assertOpen('read');
     const { io, writer } = this.parts;
     await writer.follow();
-    return withFile(io, writer.file, 'read', async (file) => task(await this.#toLog(file)));
+    return withFile(io, writer.file, async (file) => task(await this.#toLog(file)));
   }
 
   async #toLog(file: IoFile): Promise<OpenLog> {

@@ -9,7 +9,7 @@ import { plainFilesIo } from '../engine/files/disk/plain-files-io.ts';
 import type { TextSource } from '../engine/texts.ts';
 import type { OwnedQueues } from '../queue/events/queue.ts';
 import { queueTexts } from '../queue/queue-texts.ts';
-import { sessionTexts } from '../session/texts/session-texts.ts';
+import { sessionTexts } from '../session/session-texts.ts';
 import { workflowTexts } from '../workflow/workflow-texts.ts';
 import type { KindName } from './root-sources.ts';
 

@@ -13,7 +13,7 @@ import { decodeFrameBody } from '../../src/format/journal-frame.ts';
 import { decodeDelta } from '../../src/format/open-turn.ts';
 import { decodeTypeLine } from '../../src/format/type-line.ts';
 import { parseRefs } from '../../src/maintain/named-blobs.ts';
-import { parseLine } from '../../src/session/log/read-lines.ts';
+import { parseLine } from '../../src/session/log/session-file.ts';
 import { fromCall } from '../../src/wire/call-values.ts';
 import { parseNode } from '../../src/workflow/home/nodes.ts';
 

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../src/engine/io.ts';
 import { EntryWriter } from '../../src/session/log/entry-writer.ts';
-import { parseLine } from '../../src/session/log/read-lines.ts';
+import { parseLine } from '../../src/session/log/session-file.ts';
 import { writeAll } from '../../src/session/files/write-file.ts';
 import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { FaultIo } from '../../src/testing/disk/fault-io.ts';

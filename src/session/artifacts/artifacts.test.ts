@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RamIo } from '../files/ram-io.ts';
-import { toAgentId, toSegment } from './artifact-ids.ts';
-import { Artifacts } from './artifacts.ts';
+import { toAgentId, toSegment, Artifacts } from './artifacts.ts';
 
 async function put(io: RamIo, ...names: readonly string[]): Promise<void> {
   await io.mkdir('/a');

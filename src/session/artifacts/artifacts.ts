@@ -1,17 +1,35 @@
 import { dirname, join } from 'node:path';
 import { QuipuError, exists, invalid } from '../../base/errors.ts';
+import { parseJsonObject } from '../../base/fields.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { coverFile } from '../files/file-sums.ts';
-import { draftPathOf, isErrno, toFileError, writeAll, writeWhole } from '../files/write-file.ts';
 import {
-  IdCounters,
-  artifactIdOf,
-  nextAgentIndex,
-  nextArtifactId,
-  toAgentId,
-  toArtifactName,
-} from './artifact-ids.ts';
+  draftPathOf,
+  isErrno,
+  makeFolders,
+  readWhole,
+  toFileError,
+  withFileLock,
+  withOpen,
+  writeAll,
+  writeWhole,
+} from '../files/write-file.ts';
+
+// Invariants
+// - A number is taken under the lock of the folder, and the counter moves before anyone is told the number. So no two
+//   tasks or processes get the same, and a number stays taken when its file is removed.
+// - The names in the folder count as well: each process looks at them once, before its first number. A counter that was
+//   lost or never written therefore hides nothing that exists.
+
+const COUNTERS = '.next';
+const LOCK = '.lock';
+
+/** The key of artifacts among the counters. Agents have the key of their parent, or the empty one. */
+const ARTIFACTS = 'artifact';
+const AGENTS = 'agent:';
+
+type Counters = Readonly<Record<string, number>>;
 
 export interface SavedArtifact {
   readonly id: string;
@@ -25,12 +43,12 @@ export interface SavedArtifact {
 export class Artifacts {
   readonly folder: string;
   readonly #io: Io;
-  readonly #ids: IdCounters;
+  #names: readonly string[] | undefined;
+  #made = false;
 
   constructor(io: Io, folder: string) {
     this.#io = io;
     this.folder = folder;
-    this.#ids = new IdCounters(io, folder);
   }
 
   /** Returns the names of the files, sorted; none while there is no folder. */
@@ -53,7 +71,7 @@ export class Artifacts {
   /** Allocates an id and a path that nobody else gets. The caller writes the file, once. */
   async allocate(toolType: string): Promise<SavedArtifact> {
     checkString(toolType, 'toolType');
-    const id = String(await this.#ids.takeArtifact());
+    const id = String(await this.#take(ARTIFACTS, 1, nextArtifactId));
     return { id, path: join(this.folder, toArtifactName(id, toolType)) };
   }
 
@@ -83,7 +101,9 @@ export class Artifacts {
     if (!Array.isArray(given)) throw invalid('names', 'must be a list of texts');
     for (const name of given) checkString(name, 'name');
     if (parentId !== undefined) checkAgentId(parentId);
-    const first = await this.#ids.takeAgents(parentId, names.length);
+    const first = await this.#take(`${AGENTS}${parentId ?? ''}`, names.length, (known) =>
+      nextAgentIndex(known, parentId),
+    );
     return names.map((name, at) => toAgentId(parentId, first + at, name));
   }
 
@@ -109,19 +129,67 @@ export class Artifacts {
   }
 
   /** Returns the next numbers, also for names without a counter. */
-  async counters(): Promise<Readonly<Record<string, number>>> {
+  async counters(): Promise<Counters> {
     const names = await this.listFiles();
-    const known = await this.#ids.read();
+    const known = await this.#readCounters();
     return {
       ...known,
-      artifact: Math.max(known['artifact'] ?? 0, nextArtifactId(names)),
-      'agent:': Math.max(known['agent:'] ?? 0, nextAgentIndex(names, undefined)),
+      [ARTIFACTS]: Math.max(known[ARTIFACTS] ?? 0, nextArtifactId(names)),
+      [AGENTS]: Math.max(known[AGENTS] ?? 0, nextAgentIndex(names, undefined)),
     };
   }
 
-  /** After this call, the folder never gives out numbers below these. */
-  async raiseCounters(counters: Readonly<Record<string, number>>): Promise<void> {
-    await this.#ids.raise(counters);
+  /** Numbers that another folder of the same history has used are used here, too. */
+  async raiseCounters(counters: Counters): Promise<void> {
+    await this.#locked(async () => {
+      const own = await this.#readCounters();
+      const higher = Object.entries(counters).filter(([key, next]) => next > (own[key] ?? 0));
+      await this.#writeCounters({ ...own, ...Object.fromEntries(higher) });
+    });
+  }
+
+  /** Takes `count` numbers, and returns the first. The first of all makes the folder. */
+  async #take(
+    key: string,
+    count: number,
+    next: (names: readonly string[]) => number,
+  ): Promise<number> {
+    return this.#locked(async () => {
+      const counters = await this.#readCounters();
+      this.#names ??= await this.#io.list(this.folder);
+      const first = Math.max(counters[key] ?? 0, next(this.#names));
+      await this.#writeCounters({ ...counters, [key]: first + count });
+      return first;
+    });
+  }
+
+  async #locked<T>(task: () => Promise<T>): Promise<T> {
+    if (!this.#made) await makeFolders(this.#io, this.folder);
+    this.#made = true;
+    return withFileLock(this.#io, join(this.folder, LOCK), task);
+  }
+
+  /** A power cut may have cut the counters short. Then the names in the folder say enough. */
+  async #readCounters(): Promise<Counters> {
+    const bytes = await readWhole(this.#io, join(this.folder, COUNTERS));
+    const found = Object.entries(parseJsonObject(bytes?.toString('utf8') ?? '') ?? {});
+    const isCounter = (pair: [string, unknown]): pair is [string, number] =>
+      Number.isSafeInteger(pair[1]);
+    return Object.fromEntries(found.filter(isCounter));
+  }
+
+  /** The write is not synced: if a power cut loses a counter, the names give it back. */
+  async #writeCounters(counters: Counters): Promise<void> {
+    const path = join(this.folder, COUNTERS);
+    try {
+      await withOpen(this.#io, `${path}.new`, 'create', async (file) => {
+        await file.truncate(0);
+        await writeAll(file, encodeUtf8(JSON.stringify(counters)), 0);
+      });
+      await this.#io.rename(`${path}.new`, path);
+    } catch (error) {
+      throw toFileError(error, path);
+    }
   }
 }
 
@@ -187,4 +255,70 @@ async function openDraft(io: Io, path: string, id: string): Promise<ArtifactDraf
       await io.remove(path).catch(() => undefined);
     },
   };
+}
+
+// The names of artifacts: `<number>.<tool>.log` for the output of a tool, `<id>.md` for that of an agent.
+
+const SEGMENT_CHARS_MAX = 64;
+
+/** Makes a name part of a file name: no separators, no dots, never empty. */
+export function toSegment(name: string, fallback: string): string {
+  const clean = name.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, SEGMENT_CHARS_MAX);
+  return clean.replaceAll(/^_+|_+$/g, '') || fallback;
+}
+
+function toArtifactName(id: string, toolType: string): string {
+  return `${id}.${toSegment(toolType, 'tool')}.log`;
+}
+
+/** Returns the id in `<id>.<tool>.log`, as it is written; undefined for any other name. */
+export function artifactIdOf(name: string): string | undefined {
+  return /^(\d+)\..+\.log$/.exec(name)?.[1];
+}
+
+/** Returns one more than the highest id. Numbers too large to count on are not ours. */
+function nextArtifactId(names: readonly string[]): number {
+  let next = 0;
+  for (const name of names) {
+    const id = Number(artifactIdOf(name) ?? -1);
+    if (Number.isSafeInteger(id)) next = Math.max(next, id + 1);
+  }
+  return next;
+}
+
+/** Returns the id of an agent's output in `<id>.md`. */
+export function agentIdOf(name: string): string | undefined {
+  return name.startsWith('.') ? undefined : /^(.+)\.md$/.exec(name)?.[1];
+}
+
+export function toAgentId(parentId: string | undefined, index: number, name: string): string {
+  const own = `${index}-${toSegment(name, 'agent')}`;
+  return parentId === undefined ? own : `${parentId}.${own}`;
+}
+
+/** Returns one more than the highest index directly below `parentId`, of outputs and of child sessions. */
+function nextAgentIndex(names: readonly string[], parentId: string | undefined): number {
+  const prefix = parentId === undefined ? '' : `${parentId}.`;
+  let next = 0;
+  for (const name of names) {
+    if (!name.startsWith(prefix)) continue;
+    const [, digits] = /^(\d+)-.*\.(?:md|jsonl)$/.exec(name.slice(prefix.length)) ?? [];
+    const index = Number(digits ?? -1);
+    if (Number.isSafeInteger(index)) next = Math.max(next, index + 1);
+  }
+  return next;
+}
+
+/** Compares by index, then by name, level by level. */
+export function compareAgentIds(a: string, b: string): number {
+  const left = a.split('.');
+  const right = b.split('.');
+  for (const [level, segment] of left.entries()) {
+    const other = right[level];
+    if (other === undefined) return 1;
+    const difference = Number.parseInt(segment, 10) - Number.parseInt(other, 10);
+    if (Number.isFinite(difference) && difference !== 0) return difference;
+    if (segment !== other) return segment < other ? -1 : 1;
+  }
+  return left.length - right.length;
 }

@@ -4,7 +4,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import { checkString } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
-import { scanReferences } from '../entries/blob-reference.ts';
+import { scanReferences } from '../entries/pictures.ts';
 import { carryFolder, copyWithSums } from '../files/carry-folder.ts';
 import { artifactsFolderOf, folderFor, isSessionName, lockOf } from '../files/session-names.ts';
 import { withFileLock, makeFolders, readBytes, writeAll, writeWhole } from '../files/write-file.ts';
@@ -34,7 +34,7 @@ export async function exportSession(
     if (artifacts !== undefined && (await io.stat(artifacts))?.kind === 'folder') {
       await carryFolder(io, artifacts, join(folder, basename(artifacts)), { shares: () => false });
     }
-    return withFile(io, file, 'read', (opened) => scanReferences(opened));
+    return withFile(io, file, (opened) => scanReferences(opened));
   });
   const missing: string[] = [];
   for (const sha256 of refs) {
@@ -78,7 +78,7 @@ export async function importSession(
   }
   const refs = new SessionRefs(engine, header.id);
   for await (const bytes of blobs) await refs.put([{ sha256: sha256Hex(bytes), bytes }]);
-  await refs.adopt(await withFile(io, from, 'read', (opened) => scanReferences(opened)));
+  await refs.adopt(await withFile(io, from, (opened) => scanReferences(opened)));
   await registry.put({ id: header.id, file });
   await makeFolders(io, target);
   const [artifacts, place] = [artifactsFolderOf(from), artifactsFolderOf(file)];
@@ -109,7 +109,7 @@ async function findImported(io: Io, path: string): Promise<Imported> {
       `must be a folder with a session, or a session called ….jsonl, and ${path} is not`,
     );
   }
-  const refs = await withFile(io, path, 'read', (opened) => scanReferences(opened));
+  const refs = await withFile(io, path, (opened) => scanReferences(opened));
   const folder = await findBlobs(io, path);
   const blobs = folder === undefined ? none() : blobsIn(io, folder, (name) => refs.has(name));
   return { from: path, blobs };
@@ -137,9 +137,7 @@ async function* blobsIn(
   for (const name of await io.list(folder)) {
     if (!/^[0-9a-f]{64}$/.test(name) || !wants(name)) continue;
     const path = join(folder, name);
-    const bytes = await withFile(io, path, 'read', async (file) =>
-      readBytes(file, await file.size()),
-    );
+    const bytes = await withFile(io, path, async (file) => readBytes(file, await file.size()));
     if (sha256Hex(bytes) !== name) {
       throw corrupt(path, `Blob content does not match its hash: ${path}`);
     }

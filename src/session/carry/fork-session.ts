@@ -3,18 +3,12 @@ import { notFound, messageOf } from '../../base/errors.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { Artifacts } from '../artifacts/artifacts.ts';
-import {
-  migrateEntry,
-  newSessionId,
-  toLine,
-  type SessionHeader,
-} from '../entries/session-entry.ts';
+import { newSessionId, toLine, type SessionHeader } from '../entries/session-entry.ts';
 import { carryFolder, removeTree, writeBehind, type Part } from '../files/carry-folder.ts';
-import { coverSeen, carrySums, removeSums } from '../files/file-sums.ts';
+import { coverSeen, carrySums, endOfLines, removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, folderFor, lockOf, toSessionName } from '../files/session-names.ts';
 import { withFileLock, makeFolders, writeWhole } from '../files/write-file.ts';
-import { parseLine, readForward } from '../log/read-lines.ts';
-import { readHeader, withFile } from '../log/session-file.ts';
+import { readEntryLines, readHeader, withFile } from '../log/session-file.ts';
 import type { SessionsHome } from '../records/registry.ts';
 import { SessionRefs } from '../records/session-refs.ts';
 
@@ -57,7 +51,7 @@ export async function forkSession(
   const newFile = join(folder, toSessionName(id, timestamp));
   await makeFolders(io, folder);
   return withFileLock(io, lockOf(file), () =>
-    withFile(io, file, 'read', async (source) => {
+    withFile(io, file, async (source) => {
       const { header, end } = await readHeader(source, file);
       const parts = await partsToKeep(source, { header, end, at: options.at });
       const refs = await new SessionRefs(engine, header.id).all();
@@ -101,20 +95,15 @@ async function partsToKeep(
   source: IoFile,
   { header, end, at }: { header: SessionHeader; end: number; at: string | undefined },
 ): Promise<Part[]> {
-  const size = await source.size();
+  const whole = { from: end, to: await endOfLines(source, { from: end, to: await source.size() }) };
+  if (at === undefined) return [whole];
   const lines = new Map<string, Part & { readonly parentId: unknown }>();
-  let whole = end;
-  let index = 0;
-  for await (const line of readForward(source, end, size)) {
-    if (line.terminated) whole = line.end;
-    if (at === undefined || line.bytes === undefined || !line.terminated) continue;
-    for (const record of parseLine(line.bytes).records) {
-      index++;
-      const { id, parentId } = migrateEntry(record, { version: header.version, index });
-      if (typeof id === 'string') lines.set(id, { from: line.start, to: line.end, parentId });
+  const span = { ...whole, version: header.version ?? 1 };
+  for await (const { entries, start, end: to } of readEntryLines(source, span)) {
+    for (const { id, parentId } of entries) {
+      if (typeof id === 'string') lines.set(id, { from: start, to, parentId });
     }
   }
-  if (at === undefined) return [{ from: end, to: whole }];
   const kept: Part[] = [];
   for (let id: unknown = at; typeof id === 'string';) {
     const line = lines.get(id);

@@ -164,7 +164,7 @@ async function writeMoved(
   from: string,
   { to, cwd }: { to: string; cwd: string },
 ): Promise<void> {
-  await withFile(io, from, 'read', async (source) => {
+  await withFile(io, from, async (source) => {
     const { header, end } = await readHeader(source, from);
     const size = await source.size();
     const line = encodeUtf8(`${toLine({ ...header, cwd })}\n`);

@@ -3,14 +3,14 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { invalid } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { toBlobReference } from './blob-reference.ts';
 import {
+  toBlobReference,
   findReferences,
   hydrateEntry,
   restoreBlobs,
   type SessionWarning,
-} from './hydrate-entry.ts';
-import { persistEntry } from './persist-entry.ts';
+  persistEntry,
+} from './pictures.ts';
 
 export interface BlobFile {
   readonly hash: string;

@@ -202,7 +202,8 @@ async function endOfFirstLine(file: IoFile, size: number): Promise<number> {
   return size;
 }
 
-async function endOfLines(file: IoFile, { from, to }: Span): Promise<number> {
+/** The end of the last whole line of a part of a file. */
+export async function endOfLines(file: IoFile, { from, to }: Span): Promise<number> {
   for (let end = to; end > from;) {
     const start = Math.max(from, end - RANGE_BYTES);
     const piece = Buffer.allocUnsafe(end - start);

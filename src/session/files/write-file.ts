@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Io, IoFile, IoLock } from '../../engine/io.ts';
 
@@ -23,15 +24,25 @@ export function isErrno(error: unknown, code: string): boolean {
   return (error as { code?: unknown } | undefined)?.code === code;
 }
 
+/** Opens a file for as long as `task` takes. */
+export async function withOpen<T>(
+  io: Io,
+  path: string,
+  mode: 'read' | 'write' | 'create',
+  task: (file: IoFile) => Promise<T>,
+): Promise<T> {
+  const file = await io.open(path, mode);
+  try {
+    return await task(file);
+  } finally {
+    await file.close();
+  }
+}
+
 /** Reads a file from its beginning to its end, or returns undefined when there is none. */
 export async function readWhole(io: Io, path: string): Promise<Buffer | undefined> {
   try {
-    const file = await io.open(path, 'read');
-    try {
-      return await readBytes(file, await file.size());
-    } finally {
-      await file.close();
-    }
+    return await withOpen(io, path, 'read', async (file) => readBytes(file, await file.size()));
   } catch (error) {
     if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined;
     throw toFileError(error, path);
@@ -72,13 +83,10 @@ export async function writeWhole(
 ): Promise<void> {
   const draft = draftPathOf(path);
   try {
-    const file = await io.open(draft, 'create');
-    try {
+    await withOpen(io, draft, 'create', async (file) => {
       await write(file);
       await file.sync();
-    } finally {
-      await file.close();
-    }
+    });
     await io.rename(draft, path);
     await io.syncDir(dirname(path));
   } catch (error) {
@@ -125,7 +133,7 @@ async function takeLock(io: Io, path: string): Promise<IoLock> {
       if (isMissing(error)) await makePlace(io, path, ++made);
       else if (!isQuipuError(error, 'LOCKED') || Date.now() > until) throw toFileError(error, path);
       // The pause varies: processes that wait together would meet again and again.
-      else await pause(pauseMs * (0.5 + Math.random()));
+      else await setTimeout(pauseMs * (0.5 + Math.random()));
     }
   }
 }
@@ -139,32 +147,18 @@ async function makePlace(io: Io, path: string, times: number): Promise<void> {
   try {
     await io.mkdir(folder);
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) throw noFolder(dirname(folder), error);
-    throw toFileError(error, folder);
+    if (!isErrno(error, 'ENOENT')) throw toFileError(error, folder);
+    const id = dirname(folder);
+    const data = { what: 'folder', id };
+    throw new QuipuError('NOT_FOUND', `there is no folder ${id}`, data, { cause: error });
   }
   if (times < TIMES_MAX) return;
   const message = `${folder} cannot be used as a folder; see whether something else has its name`;
   throw new QuipuError('IO', message, { path: folder, errno: 'ENOTDIR' });
 }
 
-function noFolder(path: string, cause: unknown): QuipuError<'NOT_FOUND'> {
-  const data = { what: 'folder', id: path };
-  return new QuipuError('NOT_FOUND', `there is no folder ${path}`, data, { cause });
-}
-
 /** SQLite says only that it cannot open the file. */
 function isMissing(error: unknown): boolean {
-  const code = (error as { code?: string }).code;
-  const isErrnoOfPlace = code === 'ENOENT' || code === 'ENOTDIR';
-  return isErrnoOfPlace || code === 'SQLITE_CANTOPEN' || isNoDirectory(error);
-}
-
-function isNoDirectory(error: unknown): boolean {
-  return error instanceof TypeError && error.message.includes('directory does not exist');
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
+  if (error instanceof TypeError) return error.message.includes('directory does not exist');
+  return ['ENOENT', 'ENOTDIR', 'SQLITE_CANTOPEN'].some((code) => isErrno(error, code));
 }

@@ -143,7 +143,7 @@ async function isSame(io: Io, from: string, to: string): Promise<boolean> {
 
 async function findProblem(io: Io, path: string): Promise<QuipuError<'CORRUPT'> | undefined> {
   const sums = await readSums(io, path);
-  const [span] = await withFile(io, path, 'read', (file) =>
+  const [span] = await withFile(io, path, (file) =>
     findChanged(file, sums, { from: 0, to: Infinity }),
   );
   if (span === undefined) return undefined;

@@ -96,7 +96,7 @@ async function* checkFile(io: Io, { id, file, isSession }: Checked): AsyncGenera
     yield lost(0, what);
   }
   try {
-    yield* await withFile(io, file, 'read', async (opened) => {
+    yield* await withFile(io, file, async (opened) => {
       const changed = await findChanged(opened, sums, { from: 0, to: coveredBy(sums) });
       const found = changed.map(({ from, to }) => lost(from, toChange(file, from, to)));
       if (found.length === 0 && isSession) await readHeader(opened, file);

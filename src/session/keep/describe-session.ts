@@ -1,12 +1,10 @@
 import { join } from 'node:path';
 import { orNothing } from '../../base/errors.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { agentIdOf, compareAgentIds } from '../artifacts/artifact-ids.ts';
-import { Artifacts } from '../artifacts/artifacts.ts';
+import { agentIdOf, compareAgentIds, Artifacts } from '../artifacts/artifacts.ts';
 import type { SessionHeader } from '../entries/session-entry.ts';
 import { artifactsFolderOf } from '../files/session-names.ts';
-import { parseLine, readBackward } from '../log/read-lines.ts';
-import { readHeader, withFile } from '../log/session-file.ts';
+import { parseLine, readBackward, readHeader, withFile } from '../log/session-file.ts';
 import { currentFile, type SessionsHome, type SessionRecord } from '../records/registry.ts';
 import { SessionRefs } from '../records/session-refs.ts';
 import { standingOf } from './find-session.ts';
@@ -26,7 +24,7 @@ export async function summarize(
   }
   const file = await currentFile(io, record);
   const read = await orNothing(() =>
-    withFile(io, file, 'read', async (opened) => {
+    withFile(io, file, async (opened) => {
       const { header, end } = await readHeader(opened, file);
       const sizeBytes = await opened.size();
       const updatedAt = (await lastTimestamp(opened, end, sizeBytes)) ?? header.timestamp;

@@ -2,7 +2,7 @@ import { resolve, basename, dirname, sep } from 'node:path';
 import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import type { Io } from '../../engine/io.ts';
 import { settleMove, hiddenOf } from '../carry/move-session.ts';
-import { scanReferences } from '../entries/blob-reference.ts';
+import { scanReferences } from '../entries/pictures.ts';
 import { parseSessionName, artifactsFolderOf } from '../files/session-names.ts';
 import { idIn, noSession, readHeaderOf, withFile } from '../log/session-file.ts';
 import type { SessionsHome, SessionRecord } from '../records/registry.ts';
@@ -55,7 +55,7 @@ async function findByPath(home: SessionsHome, file: string): Promise<SessionReco
 }
 
 async function register(home: SessionsHome, id: string, file: string): Promise<SessionRecord> {
-  const refs = await withFile(home.io, file, 'read', (opened) => scanReferences(opened));
+  const refs = await withFile(home.io, file, (opened) => scanReferences(opened));
   await new SessionRefs(home.engine, id).adopt(refs);
   await home.registry.put({ id, file });
   return { id, file };

@@ -7,7 +7,7 @@ import type { Io, IoStat } from '../../engine/io.ts';
 import { parseStored } from '../../engine/json-text.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
 import type { DocRow } from '../../engine/rows.ts';
-import { scanReferences } from '../entries/blob-reference.ts';
+import { scanReferences } from '../entries/pictures.ts';
 import { artifactsFolderOf, tornFileOf } from '../files/session-names.ts';
 import { withFile } from '../log/session-file.ts';
 import { Registry, parseRecord, currentFile, type SessionRecord } from '../records/registry.ts';
@@ -237,7 +237,7 @@ class FilesInUse {
     stat: IoStat | undefined,
     references?: Set<string>,
   ): AsyncGenerator<Root> {
-    const found = await withFile(this.#io, path, 'read', (file) => scanReferences(file));
+    const found = await withFile(this.#io, path, (file) => scanReferences(file));
     this.#seen.set(path, { of, stat });
     for (const sha256 of found) {
       references?.add(sha256);

@@ -9,22 +9,22 @@ import {
   notFound,
   messageOf,
 } from '../../base/errors.ts';
+import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { checkString, encodeUtf8, kindOf } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { referencesIn, type BlobToPut } from '../entries/blob-reference.ts';
-import { persistEntry } from '../entries/persist-entry.ts';
-import {
-  isHeader,
-  migrateEntry,
-  toLine,
-  type NewEntry,
-  type SessionEntry,
-} from '../entries/session-entry.ts';
+import { referencesIn, type BlobToPut, persistEntry } from '../entries/pictures.ts';
+import { toLine, type NewEntry, type SessionEntry } from '../entries/session-entry.ts';
 import { coverFile } from '../files/file-sums.ts';
 import { lockOf, tornFileOf } from '../files/session-names.ts';
-import { toFileError, withFileLock, writeAll } from '../files/write-file.ts';
-import { LINE_BYTES_MAX, parseLine, readBackward, readForward } from './read-lines.ts';
-import { withFile } from './session-file.ts';
+import { toFileError, withFileLock, withOpen, writeAll } from '../files/write-file.ts';
+import {
+  LINE_BYTES_MAX,
+  parseLine,
+  readBackward,
+  readEntryLines,
+  readForward,
+  withFile,
+} from './session-file.ts';
 
 // Writes entries to the file.
 // Invariants
@@ -52,7 +52,10 @@ interface EntryWriterOptions {
   readonly now: () => string;
 }
 
-interface Waiting extends PendingLine {
+/** An entry on its way to the file. */
+interface Waiting {
+  readonly id: string;
+  readonly line: string;
   readonly blobs: readonly BlobToPut[];
 }
 
@@ -60,8 +63,7 @@ export class EntryWriter {
   readonly #options: EntryWriterOptions;
   readonly #waiting: Waiting[] = [];
   readonly #ids: EntryIds;
-  #accepting: Promise<unknown> = Promise.resolve();
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #turns: OneAtATime<'accept' | 'write'> = new OneAtATime();
   #knownSize: number;
   file: string;
   leaf: string | null;
@@ -75,26 +77,20 @@ export class EntryWriter {
   }
 
   async append(given: NewEntry): Promise<SessionEntry> {
-    const entry = await this.#inOrder(() => this.#accept(given));
+    const entry = await this.#turns.run('accept', () => this.#accept(given));
     await this.flush();
     return entry;
   }
 
   /** Throws NOT_FOUND for an entry that is not there. */
   setLeaf(id: string | null): Promise<void> {
-    return this.#inOrder(async () => {
+    return this.#turns.run('accept', async () => {
       if (id !== null && !(await this.#isThere(id))) throw noEntry(id);
       this.leaf = id;
     });
   }
 
-  /** Runs steps one after the other, in the order of the calls: each builds on the leaf that the one before it made. */
-  #inOrder<T>(step: () => Promise<T>): Promise<T> {
-    const mine = this.#accepting.then(step, step);
-    this.#accepting = mine;
-    return mine;
-  }
-
+  /** In the order of the calls: each entry builds on the leaf that the one before it made. */
   async #accept(given: NewEntry): Promise<SessionEntry> {
     const entry = this.#complete(given);
     await this.#check(given, entry.id);
@@ -126,12 +122,7 @@ export class EntryWriter {
 
   /** Writes run one after the other. Calls that come during a write share the next one. */
   flush(): Promise<void> {
-    const mine = this.#tail.then(
-      () => this.#drain(),
-      () => this.#drain(),
-    );
-    this.#tail = mine;
-    return mine;
+    return this.#turns.run('write', () => this.#drain());
   }
 
   /** Looks up the current place of the session: another process may have moved it. */
@@ -151,9 +142,7 @@ export class EntryWriter {
   /** Runs `task` once nothing waits, and lets nothing be written until the task is done. */
   async quiet<T>(task: () => Promise<T>): Promise<T> {
     await this.flush();
-    const mine = this.#tail.then(task, task);
-    this.#tail = mine;
-    return mine;
+    return this.#turns.run('write', task);
   }
 
   async #drain(): Promise<void> {
@@ -167,7 +156,7 @@ export class EntryWriter {
   }
 
   /** Writes the lines, also to a session that was moved meanwhile. */
-  async #write(lines: readonly PendingLine[]): Promise<number> {
+  async #write(lines: readonly Waiting[]): Promise<number> {
     const { io, locate, putBlobs } = this.#options;
     const write = (knownSize: number): Promise<number> =>
       withFileLock(io, lockOf(this.file), async () => {
@@ -229,12 +218,6 @@ function toJsonLine(entry: SessionEntry): string {
   }
 }
 
-/** An entry on its way to the file. */
-interface PendingLine {
-  readonly id: string;
-  readonly line: string;
-}
-
 /**
  * Appends whole lines to a session file, durably, and returns its new size. The caller holds the session's lock. Bytes
  * that a crash cut short are taken away first, so that no line is ever glued to half of another. Lines that a failed
@@ -243,9 +226,9 @@ interface PendingLine {
 async function appendLines(
   io: Io,
   path: string,
-  { lines, knownSize }: { lines: readonly PendingLine[]; knownSize: number },
+  { lines, knownSize }: { lines: readonly Waiting[]; knownSize: number },
 ): Promise<number> {
-  return withFile(io, path, 'write', async (file) => {
+  const append = async (file: IoFile): Promise<number> => {
     const size = await repairTail(io, path, file);
     const span = { from: Math.min(knownSize, size), to: size };
     const there = await findLines(file, span, new Set(lines.map(({ line }) => line)));
@@ -261,7 +244,8 @@ async function appendLines(
       throw toFileError(error, path);
     }
     return size + bytes.length;
-  });
+  };
+  return withFile(io, path, append, 'write');
 }
 
 /** Returns the size up to which the file is made of whole lines, after setting the rest aside. */
@@ -283,13 +267,10 @@ async function repairTail(io: Io, path: string, file: IoFile): Promise<number> {
 }
 
 async function keepTorn(io: Io, path: string, bytes: Uint8Array): Promise<void> {
-  const aside = await io.open(tornFileOf(path), 'create');
-  try {
+  await withOpen(io, tornFileOf(path), 'create', async (aside) => {
     await writeAll(aside, Buffer.concat([bytes, Buffer.from('\n')]), await aside.size());
     await aside.sync();
-  } finally {
-    await aside.close();
-  }
+  });
 }
 
 /** Returns those of these lines that stand in a part of the file, byte for byte. */
@@ -315,7 +296,7 @@ class EntryIds {
   readonly #ids = new Set<string>();
   #file = '';
   #to = 0;
-  #index = 0;
+  #count = 0;
   #version: number | undefined;
 
   constructor(io: Io) {
@@ -328,22 +309,16 @@ class EntryIds {
   }
 
   #read(path: string): Promise<void> {
-    return withFile(this.#io, path, 'read', async (file) => {
+    return withFile(this.#io, path, async (file) => {
       const size = await file.size();
       // In another file, and in a file that was cut, nothing is at its old place.
       if (path !== this.#file || size < this.#to)
-        [this.#file, this.#to, this.#index] = [path, 0, 0];
-      for await (const line of readForward(file, this.#to, size)) {
-        if (!line.terminated) break;
-        this.#to = line.end;
-        for (const record of parseLine(line.bytes).records) {
-          if (isHeader(record)) {
-            this.#version ??= record.version;
-            continue;
-          }
-          this.#index++;
-          this.#ids.add(migrateEntry(record, { version: this.#version, index: this.#index }).id);
-        }
+        [this.#file, this.#to, this.#count] = [path, 0, 0];
+      const span = { from: this.#to, to: size, count: this.#count, version: this.#version };
+      for await (const { terminated, entries, end, count, version } of readEntryLines(file, span)) {
+        if (!terminated) break;
+        [this.#to, this.#count, this.#version] = [end, count, version];
+        for (const { id } of entries) this.#ids.add(id);
       }
     });
   }

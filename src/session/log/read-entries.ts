@@ -1,5 +1,5 @@
 import type { IoFile } from '../../engine/io.ts';
-import { hydrateEntry, type ReadBlob, type SessionWarning } from '../entries/hydrate-entry.ts';
+import { hydrateEntry, type ReadBlob, type SessionWarning } from '../entries/pictures.ts';
 import {
   migrateEntry,
   isHeader,
@@ -7,8 +7,7 @@ import {
   type SessionHeader,
 } from '../entries/session-entry.ts';
 import { findChanged, type Span, type Sums } from '../files/file-sums.ts';
-import type { Line } from '../../base/json-lines.ts';
-import { parseLine, readBackward, readForward } from './read-lines.ts';
+import { parseLine, readBackward, readEntryLines, type EntryLine } from './session-file.ts';
 
 /** A file that is being read: its header, and the place of its entries. */
 export interface OpenLog {
@@ -45,16 +44,13 @@ export async function* readAllEntries(
   { readBlob }: Reading,
   notes: ReadNotes,
 ): AsyncGenerator<LoadedEntry, void, undefined> {
-  let index = 0;
   // The header is read beside the entries, and is checked as they are.
   const changed = await findChanged(log.file, log.sums, { from: 0, to: Infinity });
   for (const span of changed) notes.warnings.push(toWarning(log.path, span));
-  for await (const line of readForward(log.file, log.from, log.to)) {
+  for await (const line of linesOf(log, notes)) {
     const span = changed.find(({ from, to }) => from < line.end && line.start < to);
     const odd = span === undefined ? [] : [toWarning(log.path, span)];
-    for (const record of recordsOf(line, notes)) {
-      index++;
-      const entry = migrateEntry(record, { version: log.header.version, index });
+    for (const entry of line.entries) {
       const loaded = await load(entry, readBlob, notes);
       yield { ...loaded, warnings: [...odd, ...loaded.warnings] };
     }
@@ -80,7 +76,7 @@ export async function readLastEntries(
 ): Promise<SessionView> {
   // Entries of version 1 are named by their place, which can only be counted from the beginning of the file.
   const isCounted = (log.header.version ?? 1) < 2;
-  const lines = isCounted ? countBackwards(log, notes) : plainBackwards(log, notes);
+  const lines = isCounted ? await countedLines(log, notes) : linesBackwards(log, notes);
   const taken: SessionEntry[] = [];
   let cursor = log.to;
   let blobBytes = 0;
@@ -103,37 +99,30 @@ export async function readLastEntries(
   return notes.view(taken.toReversed(), cursor > log.from ? cursor : undefined);
 }
 
-interface EntriesOfLine {
-  readonly entries: readonly SessionEntry[];
-  readonly start: number;
-}
-
-async function* plainBackwards(log: OpenLog, notes: ReadNotes): AsyncGenerator<EntriesOfLine> {
-  const { version } = log.header;
-  for await (const line of readBackward(log.file, log.to, log.from)) {
-    const records = recordsOf(line, notes);
-    const entries = records.map((record) => migrateEntry(record, { version, index: 0 }));
-    yield { entries, start: line.start };
+async function* linesOf(log: OpenLog, notes: ReadNotes): AsyncGenerator<EntryLine> {
+  const span = { from: log.from, to: log.to, version: log.header.version ?? 1 };
+  for await (const line of readEntryLines(log.file, span)) {
+    if (line.malformed) notes.malformedLines++;
+    yield line;
   }
 }
 
-async function* countBackwards(log: OpenLog, notes: ReadNotes): AsyncGenerator<EntriesOfLine> {
+type EntriesOfLine = Pick<EntryLine, 'entries' | 'start'>;
+
+async function countedLines(log: OpenLog, notes: ReadNotes): Promise<EntriesOfLine[]> {
   const lines: EntriesOfLine[] = [];
-  let index = 0;
-  for await (const line of readForward(log.file, log.from, log.to)) {
-    const entries = recordsOf(line, notes).map((record) => {
-      index++;
-      return migrateEntry(record, { version: log.header.version, index });
-    });
-    lines.push({ entries, start: line.start });
-  }
-  yield* lines.toReversed();
+  for await (const { entries, start } of linesOf(log, notes)) lines.push({ entries, start });
+  return lines.toReversed();
 }
 
-function recordsOf(line: Line, notes: ReadNotes): readonly Record<string, unknown>[] {
-  const { records, malformed } = parseLine(line.bytes);
-  if (malformed) notes.malformedLines++;
-  return records.filter((record) => !isHeader(record));
+async function* linesBackwards(log: OpenLog, notes: ReadNotes): AsyncGenerator<EntriesOfLine> {
+  const { version } = log.header;
+  for await (const { bytes, start } of readBackward(log.file, log.to, log.from)) {
+    const { records, malformed } = parseLine(bytes);
+    if (malformed) notes.malformedLines++;
+    const written = records.filter((record) => !isHeader(record));
+    yield { entries: written.map((record) => migrateEntry(record, { version, index: 0 })), start };
+  }
 }
 
 async function load(

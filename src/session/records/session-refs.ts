@@ -6,7 +6,7 @@ import type { BlobPut, DocChange } from '../../engine/batch.ts';
 import { eachName } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { DocRow } from '../../engine/rows.ts';
-import type { BlobToPut } from '../entries/blob-reference.ts';
+import type { BlobToPut } from '../entries/pictures.ts';
 
 export const SESSIONS_PREFIX = 'session/';
 export const REFS_PREFIX = 'session-refs/';

@@ -1,7 +1,6 @@
 import { invalid, messageOf } from '../../base/errors.ts';
 import { checkString, shown } from '../../base/text.ts';
-import { countLineBreaks } from './cut-text.ts';
-import { ColumnCap, OutputWindow } from './output-window.ts';
+import { countLineBreaks, ColumnCap, OutputWindow } from './output-window.ts';
 import { SanitizeStream, scanBytes, unfinishedBytes } from './sanitize-stream.ts';
 import { Spill, type SpillEnd, type OpenSpill } from './spill.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countLineBreaks } from './cut-text.ts';
+import { countLineBreaks } from './output-window.ts';
 import { SanitizeStream, scanBytes, unfinishedBytes } from './sanitize-stream.ts';
 
 describe('scanBytes', () => {

@@ -2,7 +2,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { IoFile } from '../../engine/io.ts';
 import type { ArtifactDraft } from '../artifacts/artifacts.ts';
 import { writeAll } from '../files/write-file.ts';
-import { formatSize, headOf, wholeFrom } from './cut-text.ts';
+import { formatSize, headOf, wholeFrom } from './output-window.ts';
 
 // Writes the whole output to a file.
 // Invariants

@@ -1,6 +1,6 @@
 import { QuipuError } from '../../base/errors.ts';
 import type { IoFile } from '../../engine/io.ts';
-import { formatSize, headOf } from '../sink/cut-text.ts';
+import { formatSize, headOf } from '../sink/output-window.ts';
 
 /** The limits of one read. */
 const DEFAULT_MAX_LINES = 3000;

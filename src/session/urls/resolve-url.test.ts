@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RamIo } from '../files/ram-io.ts';
-import { extract, parseQuery, pathToQuery } from './parse-url.ts';
-import { RESOLVE_BYTES_MAX, resolveUrl, type UrlSource } from './resolve-url.ts';
+import {
+  extract,
+  parseQuery,
+  pathToQuery,
+  RESOLVE_BYTES_MAX,
+  resolveUrl,
+  type UrlSource,
+} from './resolve-url.ts';
 
 let io: RamIo;
 let sources: readonly UrlSource[];

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RamIo } from '../files/ram-io.ts';
 import { artifactsFolderOf, parseSessionName, toSessionName } from '../files/session-names.ts';
 import type { Line } from '../../base/json-lines.ts';
-import { parseLine, readBackward, readForward } from './read-lines.ts';
+import { parseLine, readBackward, readForward } from './session-file.ts';
 
 const parse = (text: string): ReturnType<typeof parseLine> => parseLine(Buffer.from(text));
 

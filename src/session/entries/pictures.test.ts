@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../base/hash.ts';
-import { parseBlobReference } from './blob-reference.ts';
-import { hydrateEntry, type SessionWarning } from './hydrate-entry.ts';
-import { MAX_PERSIST_CHARS, TRUNCATION_NOTICE, persistEntry } from './persist-entry.ts';
+import {
+  parseBlobReference,
+  hydrateEntry,
+  type SessionWarning,
+  MAX_PERSIST_CHARS,
+  TRUNCATION_NOTICE,
+  persistEntry,
+} from './pictures.ts';
 import { migrateEntry, newSessionId, toLine } from './session-entry.ts';
 
 const zeros = (count: number): string => Buffer.alloc(count).toString('base64');
