@@ -164,7 +164,6 @@ export type {
   NewSession,
   SessionOptions,
   Sessions,
-  SessionsPage,
 } from './session/sessions.ts';
 export type {
   SessionView,
@@ -172,8 +171,13 @@ export type {
   SessionLastOptions,
   LoadedEntry,
 } from './session/log/read-entries.ts';
-export type { TidyReport, TidyOptions } from './session/keep/tidy-sessions.ts';
-export type { SessionSummary, SessionDetails } from './session/keep/describe-session.ts';
+export type {
+  SessionDetails,
+  SessionSummary,
+  SessionsPage,
+  TidyOptions,
+  TidyReport,
+} from './session/keep/manage-sessions.ts';
 export type { ExportReport } from './session/carry/export-session.ts';
 export type { LineRange } from './session/urls/read-range.ts';
 export type { Resource } from './session/urls/resolve-url.ts';

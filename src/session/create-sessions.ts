@@ -1,5 +1,4 @@
 import { dirname, join } from 'node:path';
-import { checkWhole } from '../base/check-value.ts';
 import { exists, invalid } from '../base/errors.ts';
 import { isFields } from '../base/fields.ts';
 import { checkString, encodeUtf8 } from '../base/text.ts';
@@ -18,9 +17,13 @@ import { NO_SUMS, coverSeen } from './files/file-sums.ts';
 import { RamIo } from './files/ram-io.ts';
 import { artifactsFolderOf, folderFor, toSessionName } from './files/session-names.ts';
 import { makeFolders, writeAll, writeWhole } from './files/write-file.ts';
-import { describeSession, summarize, type SessionSummary } from './keep/describe-session.ts';
 import { assertOwn, findSession, standingOf } from './keep/find-session.ts';
-import { removeSession, tidySessions } from './keep/tidy-sessions.ts';
+import {
+  describeSession,
+  listSessions,
+  removeSession,
+  tidySessions,
+} from './keep/manage-sessions.ts';
 import { EntryWriter } from './log/entry-writer.ts';
 import { ReadNotes, readLastEntries } from './log/read-entries.ts';
 import { readHeader, recoverHeader, withFile } from './log/session-file.ts';
@@ -32,11 +35,8 @@ import {
   type SessionsHome,
 } from './records/registry.ts';
 import { SessionRefs } from './records/session-refs.ts';
-import type { NewSession, Session, SessionOptions, Sessions, SessionsPage } from './sessions.ts';
+import type { NewSession, Session, SessionOptions, Sessions } from './sessions.ts';
 import { resolveUrl, type UrlSource } from './urls/resolve-url.ts';
-
-const LIST_DEFAULT = 50;
-const LIST_MAX = 1000;
 
 export interface SessionsOptions extends Omit<SessionsHome, 'registry'> {
   /** Called when the store closes, before the engine does. */
@@ -52,7 +52,7 @@ export function createSessions({ onClose, ...given }: SessionsOptions): Sessions
   return {
     create: async (options = {}) => shelf.create(options),
     open: async (session, options = {}) => shelf.open(await find(session), options),
-    list: async ({ limit = LIST_DEFAULT, cursor } = {}) => listSessions(home, limit, cursor),
+    list: async (page = {}) => listSessions(home, page),
     details: async (session) => describeSession(home, await find(session)),
     fork: async (session, options = {}) => forkSession(home, (await find(session)).file, options),
     async move(session, to, { cwd } = {}) {
@@ -78,19 +78,6 @@ export function createSessions({ onClose, ...given }: SessionsOptions): Sessions
     import: async (from, { folder } = {}) => shelf.open(await importSession(home, from, folder)),
     tidy: async (options = {}) => tidySessions(home, options),
   };
-}
-
-async function listSessions(
-  home: SessionsHome,
-  limit: number,
-  after: string | undefined,
-): Promise<SessionsPage> {
-  checkWhole(limit, 'limit', 1, LIST_MAX);
-  if (after !== undefined) checkString(after, 'cursor');
-  const { records, ...rest } = await home.registry.list(limit, after);
-  const items: SessionSummary[] = [];
-  for (const record of records) items.push(await summarize(home, record));
-  return { items, ...rest };
 }
 
 /**

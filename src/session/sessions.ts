@@ -3,8 +3,12 @@ import type { ExportReport } from './carry/export-session.ts';
 import type { SessionForkOptions, ForkReport } from './carry/fork-session.ts';
 import type { MoveReport } from './carry/move-session.ts';
 import type { SessionEntry, SessionHeader, NewEntry } from './entries/session-entry.ts';
-import type { SessionSummary, SessionDetails } from './keep/describe-session.ts';
-import type { TidyOptions, TidyReport } from './keep/tidy-sessions.ts';
+import type {
+  SessionsPage,
+  SessionDetails,
+  TidyOptions,
+  TidyReport,
+} from './keep/manage-sessions.ts';
 import type {
   SessionReadOptions,
   SessionLastOptions,
@@ -33,11 +37,6 @@ export interface NewSession extends SessionOptions {
   readonly agentId?: string;
   /** True: leave no trace on disk. Default false. */
   readonly inMemory?: boolean;
-}
-
-export interface SessionsPage {
-  readonly items: readonly SessionSummary[];
-  readonly cursor?: string;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Io } from '../../src/engine/io.ts';
-import { removeSession } from '../../src/session/keep/tidy-sessions.ts';
+import { removeSession } from '../../src/session/keep/manage-sessions.ts';
 import { artifactsFolderOf } from '../../src/session/files/session-names.ts';
 import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { lyingIo } from '../crash/lying-io.ts';

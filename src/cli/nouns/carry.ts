@@ -1,7 +1,7 @@
 import { given } from '../../base/given.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { walkFolder } from '../../import/source/walk-folder.ts';
-import type { TidyReport } from '../../session/keep/tidy-sessions.ts';
+import type { TidyReport } from '../../session/keep/manage-sessions.ts';
 import { quipuVerb, toId, type QuipuVerb } from '../kit/command.ts';
 import { parseDuration, parseSize } from '../kit/parse.ts';
 import { toSize } from '../kit/text.ts';

@@ -3,7 +3,9 @@ import { QuipuError, exists, invalid } from '../../base/errors.ts';
 import { parseJsonObject } from '../../base/fields.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
+import { carryFolder, type CarryOptions } from '../files/carry-folder.ts';
 import { coverFile } from '../files/file-sums.ts';
+import { artifactsFolderOf } from '../files/session-names.ts';
 import {
   draftPathOf,
   isErrno,
@@ -191,6 +193,26 @@ export class Artifacts {
       throw toFileError(error, path);
     }
   }
+}
+
+interface ArtifactsCarried extends CarryOptions {
+  /** The numbers that were given out are not given out again at the other place. */
+  readonly counts?: boolean;
+}
+
+/** Gives the artifacts beside a session file, if there are any, a place beside another. */
+export async function carryArtifacts(
+  io: Io,
+  from: string,
+  to: string,
+  { counts = false, ...options }: ArtifactsCarried,
+): Promise<void> {
+  const [source, target] = [artifactsFolderOf(from), artifactsFolderOf(to)];
+  if (source === undefined || target === undefined) return;
+  if ((await io.stat(source))?.kind !== 'folder') return;
+  await carryFolder(io, source, target, options);
+  if (!counts) return;
+  await new Artifacts(io, target).raiseCounters(await new Artifacts(io, source).counters());
 }
 
 function checkAgentId(id: string): string {

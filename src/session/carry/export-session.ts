@@ -3,10 +3,10 @@ import { corrupt, exists, invalid } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkString } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
-import { Artifacts } from '../artifacts/artifacts.ts';
+import { carryArtifacts } from '../artifacts/artifacts.ts';
 import { scanReferences } from '../entries/pictures.ts';
-import { carryFolder, copyWithSums } from '../files/carry-folder.ts';
-import { artifactsFolderOf, folderFor, isSessionName, lockOf } from '../files/session-names.ts';
+import { copyWithSums } from '../files/carry-folder.ts';
+import { folderFor, isSessionName, lockOf } from '../files/session-names.ts';
 import { withFileLock, makeFolders, readBytes, writeAll, writeWhole } from '../files/write-file.ts';
 import { readHeaderOf, withFile } from '../log/session-file.ts';
 import type { SessionRecord, SessionsHome } from '../records/registry.ts';
@@ -29,11 +29,9 @@ export async function exportSession(
   await makeFolders(io, join(folder, BLOBS));
   // No line is written meanwhile, so that no line is copied in half.
   const refs = await withFileLock(io, lockOf(file), async () => {
-    await copyWithSums(io, file, join(folder, basename(file)));
-    const artifacts = artifactsFolderOf(file);
-    if (artifacts !== undefined && (await io.stat(artifacts))?.kind === 'folder') {
-      await carryFolder(io, artifacts, join(folder, basename(artifacts)), { shares: () => false });
-    }
+    const copy = join(folder, basename(file));
+    await copyWithSums(io, file, copy);
+    await carryArtifacts(io, file, copy, { shares: () => false });
     return withFile(io, file, (opened) => scanReferences(opened));
   });
   const missing: string[] = [];
@@ -81,11 +79,7 @@ export async function importSession(
   await refs.adopt(await withFile(io, from, (opened) => scanReferences(opened)));
   await registry.put({ id: header.id, file });
   await makeFolders(io, target);
-  const [artifacts, place] = [artifactsFolderOf(from), artifactsFolderOf(file)];
-  if (artifacts !== undefined && place !== undefined && (await io.stat(artifacts)) !== undefined) {
-    await carryFolder(io, artifacts, place, { shares: () => false });
-    await new Artifacts(io, place).raiseCounters(await new Artifacts(io, artifacts).counters());
-  }
+  await carryArtifacts(io, from, file, { shares: () => false, counts: true });
   await copyWithSums(io, from, file);
   return { id: header.id, file };
 }

@@ -2,9 +2,9 @@ import { dirname, join } from 'node:path';
 import { notFound, messageOf } from '../../base/errors.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
-import { Artifacts } from '../artifacts/artifacts.ts';
+import { Artifacts, carryArtifacts } from '../artifacts/artifacts.ts';
 import { newSessionId, toLine, type SessionHeader } from '../entries/session-entry.ts';
-import { carryFolder, removeTree, writeBehind, type Part } from '../files/carry-folder.ts';
+import { removeTree, writeBehind, type Part } from '../files/carry-folder.ts';
 import { coverSeen, carrySums, endOfLines, removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, folderFor, lockOf, toSessionName } from '../files/session-names.ts';
 import { withFileLock, makeFolders, writeWhole } from '../files/write-file.ts';
@@ -66,7 +66,7 @@ export async function forkSession(
         await new SessionRefs(engine, id).adopt(refs);
         await registry.put({ id, file: newFile });
         const wanted = options.artifacts ?? true;
-        const carried = await carryArtifacts(io, { file, newFile, wanted });
+        const carried = await forkArtifacts(io, { file, newFile, wanted });
         const line = encodeUtf8(`${toLine(fresh)}\n`);
         await writeWhole(io, newFile, (target) => writeBehind(line, source, { target, parts }));
         if (options.at === undefined) {
@@ -116,33 +116,29 @@ async function partsToKeep(
   throw notFound('entry', at, `there is no entry ${at}`);
 }
 
-async function carryArtifacts(
+async function forkArtifacts(
   io: Io,
   { file, newFile, wanted }: { file: string; newFile: string; wanted: boolean },
 ): Promise<{ artifactsCopied: boolean; warning?: string }> {
   const [from, to] = [artifactsFolderOf(file), artifactsFolderOf(newFile)];
-  if (from === undefined || to === undefined) return { artifactsCopied: false };
+  if (from === undefined || to === undefined || !wanted) return { artifactsCopied: false };
   const kind = (await io.stat(from))?.kind;
-  if (kind === undefined || !wanted) return { artifactsCopied: false };
-  if (kind !== 'folder') {
-    const warning = `the artifacts of ${file} were not copied: ${from} is no folder`;
-    return { artifactsCopied: false, warning };
+  if (kind === undefined) return { artifactsCopied: false };
+  let reason = `${from} is no folder`;
+  if (kind === 'folder') {
+    try {
+      // Sessions of subagents may still grow, and only on their own side.
+      const shares = (name: string): boolean => !/\.jsonl(?:\.torn)?$/.test(name);
+      await carryArtifacts(io, file, newFile, { shares, counts: true });
+      return { artifactsCopied: true };
+    } catch (error) {
+      reason = messageOf(error);
+      await removeTree(io, to).catch(() => undefined);
+      // Entries may name the old ids: those ids must never come to mean something else.
+      const raise = async (): Promise<void> =>
+        new Artifacts(io, to).raiseCounters(await new Artifacts(io, from).counters());
+      await raise().catch(() => undefined);
+    }
   }
-  const counters = await new Artifacts(io, from).counters();
-  const target = new Artifacts(io, to);
-  try {
-    // Sessions of subagents may still grow, and only on their own side.
-    await carryFolder(io, from, to, { shares: (name) => !/\.jsonl(?:\.torn)?$/.test(name) });
-    await target.raiseCounters(counters);
-    return { artifactsCopied: true };
-  } catch (error) {
-    await removeTree(io, to).catch(() => undefined);
-    // Entries may name the old ids: those ids must never come to mean something else.
-    await target.raiseCounters(counters).catch(() => undefined);
-    const reason = messageOf(error);
-    return {
-      artifactsCopied: false,
-      warning: `the artifacts of ${file} were not copied: ${reason}`,
-    };
-  }
+  return { artifactsCopied: false, warning: `the artifacts of ${file} were not copied: ${reason}` };
 }

@@ -2,9 +2,9 @@ import { basename, dirname, join } from 'node:path';
 import { QuipuError, exists, invalid, locked, messageOf } from '../../base/errors.ts';
 import { checkString, encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
-import { Artifacts } from '../artifacts/artifacts.ts';
+import { Artifacts, carryArtifacts } from '../artifacts/artifacts.ts';
 import { toLine } from '../entries/session-entry.ts';
-import { carryFolder, removeCarried, removeTree, writeBehind } from '../files/carry-folder.ts';
+import { removeCarried, removeTree, writeBehind } from '../files/carry-folder.ts';
 import { carrySums, removeSums } from '../files/file-sums.ts';
 import { artifactsFolderOf, folderFor, lockOf, tornFileOf } from '../files/session-names.ts';
 import { makeFolders, withFileLock, writeWhole } from '../files/write-file.ts';
@@ -107,7 +107,8 @@ async function moveLocked(
   await registry.put({ id, file: from, movingTo: to });
   let step = 'artifacts';
   try {
-    await carryArtifacts(io, from, to);
+    // The originals go, so files that still grow may share their bytes until then, too.
+    await carryArtifacts(io, from, to, { shares: () => true, counts: true });
     step = 'session file';
     if ((await io.stat(from)) !== undefined) {
       await writeMoved(io, from, { to, cwd });
@@ -148,15 +149,6 @@ async function assertNoClash(io: Io, { id, file: from }: SessionRecord, to: stri
   if (clash === undefined) return;
   const path = join(target, clash);
   throw exists('artifact', clash, `the folder has an artifact ${path} already`);
-}
-
-async function carryArtifacts(io: Io, from: string, to: string): Promise<void> {
-  const [source, target] = [artifactsFolderOf(from), artifactsFolderOf(to)];
-  if (source === undefined || target === undefined) return;
-  if ((await io.stat(source))?.kind !== 'folder') return;
-  // The originals go, so files that still grow may share their bytes until then, too.
-  await carryFolder(io, source, target, { shares: () => true });
-  await new Artifacts(io, target).raiseCounters(await new Artifacts(io, source).counters());
 }
 
 async function writeMoved(

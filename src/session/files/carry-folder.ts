@@ -9,7 +9,7 @@ const PIECE_BYTES = 1024 * 1024;
 /** A file system reports one of these where two names for one file are not possible. */
 const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
-interface CarryOptions {
+export interface CarryOptions {
   /** Returns true for files that may share their bytes with the original: those that never change again. */
   shares(name: string): boolean;
   /** Called for each file that has its place already. */

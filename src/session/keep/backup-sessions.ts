@@ -3,7 +3,8 @@ import { QuipuError, corrupt } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import type { FileCopies } from '../../engine/upkeep.ts';
-import { carryFolder, copyWithSums, removeTree } from '../files/carry-folder.ts';
+import { carryArtifacts } from '../artifacts/artifacts.ts';
+import { copyWithSums, removeTree } from '../files/carry-folder.ts';
 import {
   SUMS_FOLDER,
   coverSeen,
@@ -113,13 +114,9 @@ async function copySession(io: Io, from: string, to: string): Promise<FileCopies
       sum.files += 1;
       sum.bytes += (await io.stat(target))?.size ?? 0;
     }
-    const [artifacts, place] = [artifactsFolderOf(from), artifactsFolderOf(to)];
-    if (artifacts === undefined || place === undefined) return sum;
-    if ((await io.stat(artifacts))?.kind === 'folder') {
-      const renew = (source: string, target: string): Promise<void> =>
-        renewSession(io, source, target);
-      await carryFolder(io, artifacts, place, { shares: () => false, renew });
-    }
+    const renew = (source: string, target: string): Promise<void> =>
+      renewSession(io, source, target);
+    await carryArtifacts(io, from, to, { shares: () => false, renew });
     return sum;
   });
 }

@@ -1,7 +1,9 @@
-import { isFields } from '../../base/fields.ts';
-import { isQuipuError, corrupt } from '../../base/errors.ts';
+import { corrupt } from '../../base/errors.ts';
+import { parseJsonObject } from '../../base/fields.ts';
+import { groupsOf } from '../../base/groups-of.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
+import { untilFirst } from '../../base/until-first.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
 import { eachName } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -73,18 +75,12 @@ export class SessionRefs {
   /** Stores the blobs that this session does not have yet, with the note that it needs them, and `others`. */
   async put(blobs: readonly BlobToPut[], others: Iterable<string> = []): Promise<void> {
     await this.#load();
-    let group: BlobToPut[] = [];
-    let bytes = 0;
-    for (const blob of blobs) {
-      if (typeof this.#noted.get(blob.sha256) === 'string') continue;
-      group.push(blob);
-      bytes += blob.bytes.length;
-      if (bytes < COMMIT_BYTES && group.length < REFS_PER_PAGE) continue;
+    const sizeOf = ({ bytes }: BlobToPut): number =>
+      Math.max(bytes.length, COMMIT_BYTES / REFS_PER_PAGE);
+    const news = blobs.filter(({ sha256 }) => typeof this.#noted.get(sha256) !== 'string');
+    for (const group of groupsOf(news, COMMIT_BYTES, sizeOf)) {
       await this.#commit(await this.#toNamed(group));
-      group = [];
-      bytes = 0;
     }
-    if (group.length > 0) await this.#commit(await this.#toNamed(group));
     await this.adopt(others);
   }
 
@@ -93,15 +89,14 @@ export class SessionRefs {
     const wanted = [...new Set(sha256s)];
     if (wanted.length === 0) return;
     await this.#load();
-    let group: Named[] = [];
-    for (const sha256 of wanted) {
-      if (typeof this.#noted.get(sha256) === 'string') continue;
-      group.push({ sha256, hash: (await this.#engine.findBySha256(sha256)) ?? null });
-      if (group.length < REFS_PER_PAGE) continue;
-      await this.#commit(group);
-      group = [];
+    const news = wanted.filter((sha256) => typeof this.#noted.get(sha256) !== 'string');
+    for (const group of groupsOf(news, REFS_PER_PAGE)) {
+      const named: Named[] = [];
+      for (const sha256 of group) {
+        named.push({ sha256, hash: (await this.#engine.findBySha256(sha256)) ?? null });
+      }
+      await this.#commit(named);
     }
-    if (group.length > 0) await this.#commit(group);
   }
 
   /** Every reference of the session, by SHA-256. */
@@ -115,11 +110,8 @@ export class SessionRefs {
   async names(): Promise<string[]> {
     const prefix = refsPrefix(this.#id);
     const names: string[] = [];
-    for await (const name of eachName((limit, after) =>
-      this.#engine.listDocs(prefix, limit, after),
-    )) {
-      names.push(name);
-    }
+    const list = eachName((limit, after) => this.#engine.listDocs(prefix, limit, after));
+    for await (const name of list) names.push(name);
     return names;
   }
 
@@ -139,28 +131,24 @@ export class SessionRefs {
 
   /** Another process may note something at the same moment. Then this reads the new pages and tries again. */
   async #commit(named: readonly Named[]): Promise<void> {
-    for (;;) {
+    await untilFirst(async () => {
       const pages = await this.#load();
-      const wanted = named.filter((one) => this.#isNews(one));
+      const wanted = named.filter(({ sha256, hash }) => {
+        const noted = this.#noted.get(sha256);
+        return noted === undefined || (noted === null && hash !== null);
+      });
       if (wanted.length === 0) return;
       const docs = planPages(this.#id, pages, wanted);
-      const blobs = wanted.flatMap(({ put }) => (put === undefined ? [] : [put]));
+      const blobs = wanted.flatMap(({ put }) => put ?? []);
       try {
         await this.#engine.commit({ blobs, docs: docs.map(({ change }) => change) });
       } catch (error) {
         this.#pages = undefined;
-        if (!isQuipuError(error, 'HEAD_MOVED')) throw error;
-        continue;
+        throw error;
       }
       for (const { page, next } of docs) pages[page] = next;
       for (const { sha256, hash } of wanted) this.#noted.set(sha256, hash);
-      return;
-    }
-  }
-
-  #isNews({ sha256, hash }: Named): boolean {
-    const noted = this.#noted.get(sha256);
-    return noted === undefined || (noted === null && hash !== null);
+    });
   }
 
   async #load(): Promise<Page[]> {
@@ -229,11 +217,7 @@ export type RefsPage = Readonly<Record<string, string | null>>;
 const REFS_PER_PAGE = 32;
 
 export function parseRefsPage(row: Pick<DocRow, 'name' | 'content'>): RefsPage {
-  try {
-    const page: unknown = JSON.parse(row.content);
-    if (isFields(page)) return page as RefsPage;
-  } catch {
-    // The error below covers this, as any other content that is not a page.
-  }
+  const page = parseJsonObject(row.content);
+  if (page !== undefined) return page as RefsPage;
   throw corrupt(row.name, `the document ${row.name} is no list of references`);
 }

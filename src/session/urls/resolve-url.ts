@@ -5,7 +5,7 @@ import { checkString } from '../../base/text.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { agentIdOf, artifactIdOf, compareAgentIds } from '../artifacts/artifacts.ts';
 import { findChanged, readSums } from '../files/file-sums.ts';
-import { isErrno, readBytes, toFileError } from '../files/write-file.ts';
+import { isErrno, readBytes, toFileError, withOpen } from '../files/write-file.ts';
 import { checkLineRange, readLineRange, type LineRange } from './read-range.ts';
 
 /** The largest text that is resolved whole. */
@@ -40,26 +40,43 @@ export async function resolveUrl(
   const wanted = parseInternalUrl(url);
   checkLineRange(range);
   const isRange = range.offset !== undefined || range.limit !== undefined;
-  if (wanted.kind === 'artifact') {
-    const found = await findArtifact(sources, wanted.id);
-    const name = `Artifact ${wanted.id}`;
-    const text = await readText(found, { name, range: isRange ? range : undefined });
-    return { url, contentType: 'text/plain', ...text, notes: [...found.notes, ...text.notes] };
-  }
-  const { id, query } = wanted;
+  const { kind, id, query } = wanted;
   if (query !== undefined && isRange) {
-    const message = 'Cannot combine query extraction with offset/limit';
-    throw new QuipuError('INVALID', message, { what: 'offset' });
+    throw wrong('Cannot combine query extraction with offset/limit', 'offset');
   }
-  const steps = query === undefined ? [] : parseQuery(query);
-  const found = await findAgentOutput(sources, id);
-  const text = await readText(found, { name: `Output ${id}`, range: isRange ? range : undefined });
-  if (query === undefined) return { url, contentType: 'text/markdown', ...text };
+  const steps = query === undefined ? undefined : parseQuery(query);
+  const found = await findText(sources, wanted);
+  const name = `${KINDS[kind].name} ${id}`;
+  const text = await readText(found, { name, range: isRange ? range : undefined });
+  const notes = [...found.notes, ...text.notes];
+  if (steps === undefined) return { url, contentType: KINDS[kind].contentType, ...text, notes };
   const value = extract(parseJson(id, text.content), steps) ?? null;
   const content = JSON.stringify(value, null, 2);
-  const notes = [`Extracted: ${query}`, ...text.notes];
-  return { url, contentType: 'application/json', content, size: text.size, notes };
+  const said = [`Extracted: ${query}`, ...notes];
+  return { url, contentType: 'application/json', content, size: text.size, notes: said };
 }
+
+/** The texts that addresses lead to: `artifact://<number>` and `agent://<id>`. */
+const KINDS = {
+  artifact: {
+    name: 'Artifact',
+    all: 'artifacts',
+    contentType: 'text/plain',
+    idOf: artifactIdOf,
+    compare: (a: string, b: string): number => Number(a) - Number(b),
+    missing: (id: string, available: string) =>
+      notFound('artifact', id, `Artifact ${id} not found. Available: ${available}`),
+  },
+  agent: {
+    name: 'Output',
+    all: 'agent outputs',
+    contentType: 'text/markdown',
+    idOf: agentIdOf,
+    compare: compareAgentIds,
+    missing: (id: string, available: string) =>
+      notFound('agent output', id, `Not found: ${id}\nAvailable: ${available}`),
+  },
+} as const;
 
 interface Found {
   readonly io: Io;
@@ -72,42 +89,26 @@ interface Listing {
   readonly names: readonly string[];
 }
 
-async function findArtifact(sources: readonly UrlSource[], id: string): Promise<Found> {
-  const listings = await listSources(sources, 'artifacts');
+async function findText(sources: readonly UrlSource[], { kind, id }: InternalUrl): Promise<Found> {
+  const { all, idOf, compare, missing } = KINDS[kind];
+  const listings = await listSources(sources, all);
   for (const { source, names } of listings) {
-    const matching = names.filter((name) => artifactIdOf(name) === id);
+    const matching = names.filter((name) => idOf(name) === id);
     for (const [at, name] of matching.entries()) {
       const path = join(source.folder, name);
-      const kind = (await source.io.stat(path))?.kind;
-      if (kind === 'folder') {
-        const message = `Artifact ${id} resolved to a directory, not a file`;
-        throw new QuipuError('INVALID', message, { what: 'url' });
+      const found = (await source.io.stat(path))?.kind;
+      if (found === 'folder' && kind === 'artifact') {
+        throw wrong(`Artifact ${id} resolved to a directory, not a file`);
       }
       // Links lead elsewhere, and are not followed.
-      if (kind !== 'file') continue;
+      if (found !== 'file') continue;
       const others = matching.length - 1 - at;
       const notes = others > 0 ? [`${others + 1} files have the id ${id}; this is ${name}`] : [];
       return { io: source.io, path, notes };
     }
   }
-  const ids = listings.flatMap(({ names }) => names.map(artifactIdOf));
-  const known = [...new Set(ids.filter((other) => other !== undefined))];
-  const available = known.toSorted((a, b) => Number(a) - Number(b)).join(', ') || 'none';
-  throw notFound('artifact', id, `Artifact ${id} not found. Available: ${available}`);
-}
-
-async function findAgentOutput(sources: readonly UrlSource[], id: string): Promise<Found> {
-  const listings = await listSources(sources, 'agent outputs');
-  for (const { source, names } of listings) {
-    const name = names.find((other) => agentIdOf(other) === id);
-    if (name === undefined) continue;
-    const path = join(source.folder, name);
-    if ((await source.io.stat(path))?.kind === 'file') return { io: source.io, path, notes: [] };
-  }
-  const ids = listings.flatMap(({ names }) => names.map(agentIdOf));
-  const known = [...new Set(ids.filter((other) => other !== undefined))];
-  const available = known.toSorted(compareAgentIds).join(', ') || 'none';
-  throw notFound('agent output', id, `Not found: ${id}\nAvailable: ${available}`);
+  const ids = listings.flatMap(({ names }) => names.flatMap((name) => idOf(name) ?? []));
+  throw missing(id, [...new Set(ids)].toSorted(compare).join(', ') || 'none');
 }
 
 async function listSources(sources: readonly UrlSource[], what: string): Promise<Listing[]> {
@@ -131,8 +132,7 @@ async function readText(
   { io, path }: Found,
   { name, range }: { name: string; range: LineRange | undefined },
 ): Promise<{ content: string; size: number; notes: readonly string[] }> {
-  const file = await io.open(path, 'read');
-  try {
+  return withOpen(io, path, 'read', async (file) => {
     const size = await file.size();
     if (range !== undefined) {
       // A large text is not read as a whole for a few of its lines.
@@ -145,9 +145,7 @@ async function readText(
     }
     const content = (await readBytes(file, size)).toString('utf8');
     return { content, size, notes: await changesOf(io, path, file) };
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 async function changesOf(io: Io, path: string, file: IoFile): Promise<string[]> {
@@ -167,14 +165,12 @@ function parseJson(id: string, text: string): unknown {
   }
 }
 
-type InternalUrl =
-  | { readonly kind: 'artifact'; readonly id: string }
-  | {
-      readonly kind: 'agent';
-      readonly id: string;
-      /** Undefined for the whole text. */
-      readonly query?: string;
-    };
+interface InternalUrl {
+  readonly kind: 'artifact' | 'agent';
+  readonly id: string;
+  /** Of an agent's output. Undefined for the whole text. */
+  readonly query?: string;
+}
 
 /** Parses an address, whether or not its text exists. */
 export function parseInternalUrl(url: string): InternalUrl {
@@ -214,8 +210,8 @@ function queryParameter(text: string): string {
   return pair === undefined ? '' : decodePercent(pair.slice(2).replaceAll('+', ' '));
 }
 
-function wrong(message: string): QuipuError<'INVALID'> {
-  return new QuipuError('INVALID', message, { what: 'url' });
+function wrong(message: string, what = 'url'): QuipuError<'INVALID'> {
+  return new QuipuError('INVALID', message, { what });
 }
 
 /** A step into a document. A name made of digits is also a place in an array. */
@@ -319,5 +315,5 @@ function decodePercent(text: string): string {
 }
 
 function wrongQuery(problem: string, query: string): QuipuError<'INVALID'> {
-  return new QuipuError('INVALID', `Invalid query: ${problem} in ${query}`, { what: 'query' });
+  return wrong(`Invalid query: ${problem} in ${query}`, 'query');
 }
