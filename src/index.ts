@@ -215,7 +215,7 @@ export type {
   NewEvent as NewChatEvent,
   PayloadRef,
 } from './chat/events/event.ts';
-export type { CustomType as ChatEventType } from './chat/events/custom-types.ts';
+export type { CustomType as ChatEventType } from './chat/events/documents.ts';
 export { parseMarkdown as parseChatMarkdown } from './chat/export/markdown.ts';
 export type { MarkdownHead, ParsedMarkdown } from './chat/export/markdown.ts';
 export type { Answer, BatchPayload, Question, QuestionKind } from './chat/events/payloads.ts';
@@ -225,7 +225,7 @@ export { branchesProjection } from './chat/projections/overview.ts';
 export type { Branch as ChatBranch } from './chat/projections/overview.ts';
 export { clarificationProjection } from './chat/projections/clarification.ts';
 export type { Clarification, OpenClarification } from './chat/projections/clarification.ts';
-export type { Attachment as ChatAttachment, ChatMessage } from './chat/projections/message.ts';
+export type { Attachment as ChatAttachment, ChatMessage } from './chat/projections/message-part.ts';
 export type {
   AttachmentPart,
   MessagePart,

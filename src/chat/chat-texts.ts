@@ -5,7 +5,7 @@ import type { TextChange, TextDocument, TextPage, TextSource } from '../engine/t
 import type { ChatEvent } from './events/event.ts';
 import { chatOfEvents, chatOfMeta, META_PREFIX } from './events/names.ts';
 import type { Chat, Chats } from './handle/chats.ts';
-import type { ChatMessage } from './projections/message.ts';
+import type { ChatMessage } from './projections/message-part.ts';
 
 // The texts of chats: messages as they are now, and questions with their answers. The mark of a chat is the number of
 // its events that were read. An event about a message makes it read again, so an edit or a redaction reaches the index

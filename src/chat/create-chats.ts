@@ -2,9 +2,8 @@ import { checkBoolean } from '../base/check-value.ts';
 import { isQuipuError } from '../base/errors.ts';
 import { LruCache } from '../base/lru-cache.ts';
 import { checkLine } from '../base/text.ts';
-import { forgetType, readTypes, registerType } from './events/custom-types.ts';
+import { forgetType, readTypes, registerType, metaChange, newMeta } from './events/documents.ts';
 import { TITLE_CHARS_MAX } from './events/limits.ts';
-import { metaChange, newMeta } from './events/meta.ts';
 import { checkId, eventsLog, metaDoc, segmentsLog, newId } from './events/names.ts';
 import { Upcasters, type Upcaster } from './events/read-line.ts';
 import { exportVerb } from './export/export-chat.ts';
@@ -13,15 +12,13 @@ import { ChatView, chatExists, noChat } from './handle/chat-view.ts';
 import { ChatWriter, type ChatHandle, type ChatsHome } from './handle/chat-writer.ts';
 import type { Chat, ChatInfo, Chats, NewChat } from './handle/chats.ts';
 import { listChats, readInfo, toInfo } from './handle/info.ts';
-import { attachVerb, changeVerbs } from './messages/change-verbs.ts';
 import { clarifyVerbs } from './messages/clarify-verbs.ts';
 import { eventVerbs } from './messages/event-verbs.ts';
 import { messageVerbs } from './messages/message-verbs.ts';
 import { streamVerbs } from './messages/stream-verbs.ts';
 import { writeVerbs } from './messages/write-verbs.ts';
-import { archiveVerbs } from './retention/archive.ts';
+import { archiveVerbs, retainChats } from './retention/archive.ts';
 import { redactVerbs } from './retention/redact.ts';
-import { retainChats } from './retention/retain-chats.ts';
 
 /** The number of chats whose folds are kept in memory; others are read from the store. */
 const VIEWS_MAX = 64;
@@ -93,9 +90,7 @@ function toChat(handle: ChatHandle): Chat {
     ...messageVerbs(handle),
     ...writeVerbs(handle),
     ...streamVerbs(handle),
-    ...changeVerbs(handle),
     ...clarifyVerbs(handle),
-    ...attachVerb(handle),
     ...redactVerbs(handle),
     ...exportVerb(handle),
     ...archiveVerbs(handle),

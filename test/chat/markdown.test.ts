@@ -8,7 +8,7 @@ import {
   parseMarkdown,
 } from '../../src/chat/export/markdown.ts';
 import type { ClarificationBatch } from '../../src/chat/handle/chats.ts';
-import type { ChatMessage } from '../../src/chat/projections/message.ts';
+import type { ChatMessage } from '../../src/chat/projections/message-part.ts';
 
 const PIECES = [
   '`',

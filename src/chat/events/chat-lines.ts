@@ -7,7 +7,7 @@ import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { LogDamage } from '../../engine/rows.ts';
 import type { ChatProblem } from './event.ts';
-import type { Archive } from './meta.ts';
+import type { Archive } from './documents.ts';
 import { eventsLog } from './names.ts';
 import { readLine, type ReadLine, type Upcasters } from './read-line.ts';
 

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
 import { invalid } from '../../base/errors.ts';
-import { kindOf, shown } from '../../base/text.ts';
+import { checkString, shown } from '../../base/text.ts';
 import { ID_CHARS_MAX } from './limits.ts';
 
 const FOLDER = 'chats/';
@@ -61,8 +61,8 @@ function random(): number {
 
 /** Checks ids of chats, messages, branches and batches of questions, as they are written. */
 export function checkId(id: unknown, what: string): string {
-  if (typeof id !== 'string') throw invalid(what, `must be a string, got ${kindOf(id)}`);
-  if (id.length <= ID_CHARS_MAX && /^[A-Za-z0-9_]+$/.test(id)) return id;
+  const text = checkString(id, what);
+  if (text.length <= ID_CHARS_MAX && /^[A-Za-z0-9_]+$/.test(text)) return text;
   throw invalid(
     what,
     `must have 1 to ${ID_CHARS_MAX} letters, digits and "_", and no hyphens, got ${shown(id)}`,

@@ -6,10 +6,9 @@ import { readLine } from '../events/read-line.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat } from '../handle/chats.ts';
-import { checkBranch } from '../messages/check-message.ts';
+import { checkBranch, loadEvent, loadMessage, visibleIn } from '../messages/find-messages.ts';
 import { loadBatch } from '../messages/clarify-verbs.ts';
 import { hideEvents } from '../messages/event-verbs.ts';
-import { loadEvent, loadMessage, visibleIn } from '../messages/find-messages.ts';
 import {
   mergeParts,
   addPart,

@@ -5,7 +5,7 @@ import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from '../events/chat-lines.ts';
 import { type ChatEvent, type JsonObject } from '../events/event.ts';
 import { BATCH_EVENTS_MAX, LINE_PAYLOAD_BYTES, PAYLOAD_BYTES_MAX } from '../events/limits.ts';
-import { metaChange, newMeta, parseMeta, type ChatMeta } from '../events/meta.ts';
+import { metaChange, newMeta, parseMeta, type ChatMeta } from '../events/documents.ts';
 import { checkId, eventsLog, metaDoc } from '../events/names.ts';
 import { refOf, toStub } from '../events/payloads.ts';
 import { formatLine } from '../events/read-line.ts';

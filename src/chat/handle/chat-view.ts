@@ -9,9 +9,8 @@ import {
   type ChatLines,
   type Line,
 } from '../events/chat-lines.ts';
-import { knownTypes } from '../events/custom-types.ts';
+import { knownTypes, newMeta, readMeta, type StoredMeta } from '../events/documents.ts';
 import type { ChatProblem } from '../events/event.ts';
-import { newMeta, readMeta, type StoredMeta } from '../events/meta.ts';
 import type { ReadLine, Upcasters } from '../events/read-line.ts';
 import { partOf, addPart, type MessageParts } from '../projections/message-part.ts';
 import { addLine, emptyOverview, type Overview } from '../projections/overview.ts';

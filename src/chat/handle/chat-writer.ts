@@ -1,13 +1,31 @@
-import { QuipuError, isQuipuError, corrupt } from '../../base/errors.ts';
+import { parseBoundedJson } from '../../base/bounded-json.ts';
+import {
+  QuipuError,
+  corrupt,
+  invalid,
+  isQuipuError,
+  messageOf,
+  tooLarge,
+} from '../../base/errors.ts';
+import { isFields } from '../../base/fields.ts';
+import { kindOf, shown } from '../../base/text.ts';
 import type { Lifetime } from '../../base/lifetime.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { BlobNeed, EraseReport } from '../../engine/upkeep.ts';
-import type { ChatEvent, NewEvent } from '../events/event.ts';
-import { BATCH_BYTES_MAX, BATCH_EVENTS_MAX, UPDATED_LAG_MS } from '../events/limits.ts';
-import { metaChange } from '../events/meta.ts';
-import { eventsLog } from '../events/names.ts';
-import { prepareEvents, type PreparedEvent } from '../events/prepare-events.ts';
+import { toBlob } from '../events/chat-lines.ts';
+import { SCHEMA_VERSION, type ChatEvent, type JsonObject, type NewEvent } from '../events/event.ts';
+import { checkType } from '../events/documents.ts';
+import {
+  BATCH_BYTES_MAX,
+  BATCH_EVENTS_MAX,
+  LINE_PAYLOAD_BYTES,
+  PAYLOAD_BYTES_MAX,
+  UPDATED_LAG_MS,
+} from '../events/limits.ts';
+import { metaChange } from '../events/documents.ts';
+import { eventsLog, newEventId } from '../events/names.ts';
+import { payloadProblem, toStub } from '../events/payloads.ts';
 import { formatLine, type Upcasters } from '../events/read-line.ts';
 import type { ChatView } from './chat-view.ts';
 
@@ -115,7 +133,12 @@ export class ChatWriter {
     for (let attempts = 1; ; attempts += 1) {
       const result = await this.#view.run(attempt);
       if (result !== 'moved') return result;
-      if (attempts === ATTEMPTS_MAX) throw tooBusy(this.#view);
+      if (attempts === ATTEMPTS_MAX) {
+        const { id, events } = this.#view;
+        const message = `other writers changed chat ${id} during every attempt; try again`;
+        const data = { context: id, expected: String(events), head: String(events) };
+        throw new QuipuError('HEAD_MOVED', message, data);
+      }
       const pause = Math.min(attempts, PAUSE_MS_MAX) * Math.random();
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
@@ -129,7 +152,7 @@ export class ChatWriter {
     const events = prepared.map(({ event }, at) => ({ ...event, seq: view.events + at + 1 }));
     const name = eventsLog(view.id);
     const lines = events.map(formatLine);
-    const blobs: BlobPut[] = prepared.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
+    const blobs = prepared.flatMap(({ blob }) => blob ?? []);
     try {
       await this.#home.engine.commit({
         blobs,
@@ -161,30 +184,14 @@ export class ChatWriter {
 
 export function assertWritable(view: ChatView): void {
   const [damage] = view.logDamage;
+  const path = eventsLog(view.id);
   if (damage !== undefined) {
-    throw corrupt(
-      eventsLog(view.id),
-      `chat ${view.id} takes no events, because its log is damaged: ${damage.message}; run "quipu verify --repair"`,
-    );
+    const problem = `takes no events, because its log is damaged: ${damage.message}`;
+    throw corrupt(path, `chat ${view.id} ${problem}; run "quipu verify --repair"`);
   }
   if (!view.isArchived) return;
-  throw new QuipuError(
-    'READ_ONLY',
-    `chat ${view.id} is archived; run "quipu chat unarchive" to write to it`,
-    { path: eventsLog(view.id) },
-  );
-}
-
-function tooBusy({ id, events }: ChatView): QuipuError<'HEAD_MOVED'> {
-  return new QuipuError(
-    'HEAD_MOVED',
-    `other writers changed chat ${id} during every attempt; try again`,
-    {
-      context: id,
-      expected: String(events),
-      head: String(events),
-    },
-  );
+  const message = `chat ${view.id} is archived; run "quipu chat unarchive" to write to it`;
+  throw new QuipuError('READ_ONLY', message, { path });
 }
 
 /** One chat, with its reader and its writer. Every verb of a chat takes one. */
@@ -192,4 +199,76 @@ export interface ChatHandle {
   readonly home: ChatsHome;
   readonly view: ChatView;
   readonly writer: ChatWriter;
+}
+
+/** An event that lacks its number, and the blob that its payload went to. */
+interface PreparedEvent {
+  readonly event: Omit<ChatEvent, 'seq'>;
+  readonly blob?: BlobPut;
+  readonly bytes: number;
+}
+
+/** Checks events as callers give them, once. After this they are only numbered. */
+function prepareEvents(events: readonly NewEvent[], nowMs: number): PreparedEvent[] {
+  if (events.length > BATCH_EVENTS_MAX) throw overLimit('events', BATCH_EVENTS_MAX, events.length);
+  const prepared = events.map((event) => prepareEvent(event, nowMs));
+  const bytes = prepared.reduce((sum, { bytes: size }) => sum + size, 0);
+  if (bytes > BATCH_BYTES_MAX) throw overLimit('events', BATCH_BYTES_MAX, bytes);
+  return prepared;
+}
+
+function prepareEvent(given: NewEvent, nowMs: number): PreparedEvent {
+  const { type, payload, schemaVersion = SCHEMA_VERSION } = given;
+  checkType(type);
+  if (!Number.isSafeInteger(schemaVersion) || schemaVersion < SCHEMA_VERSION) {
+    throw invalid('schemaVersion', `must be a whole number from 1, got ${shown(schemaVersion)}`);
+  }
+  if (!isFields(payload)) throw invalid('payload', `must be an object, got ${kindOf(payload)}`);
+  const wrong = schemaVersion === SCHEMA_VERSION ? payloadProblem(type, payload) : undefined;
+  if (wrong !== undefined) throw invalid('payload', `of ${type} does not fit: ${wrong}`);
+  const text = toJson(payload);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > PAYLOAD_BYTES_MAX) throw overLimit('payload', PAYLOAD_BYTES_MAX, bytes);
+  const event = {
+    schema_version: schemaVersion,
+    event_id: newEventId(nowMs),
+    at: new Date(nowMs).toISOString(),
+    type,
+  };
+  // The given object may change before it is written; its text does not.
+  const own = parsePayload(text);
+  if (bytes <= LINE_PAYLOAD_BYTES) return { event: { ...event, payload: own }, bytes };
+  const blob = toBlob(text);
+  const stub = toStub(own, { hash: blob.hash, size: bytes });
+  if (Buffer.byteLength(JSON.stringify(stub)) > LINE_PAYLOAD_BYTES) {
+    throw overLimit('ids and names in the payload', LINE_PAYLOAD_BYTES, bytes);
+  }
+  return { event: { ...event, payload: stub }, blob, bytes };
+}
+
+/** Parses as readers will, so that no reader meets more than it accepts. */
+function parsePayload(text: string): JsonObject {
+  try {
+    return parseBoundedJson(text) as JsonObject;
+  } catch (error) {
+    throw invalid('payload', `is too complex: ${messageOf(error)}`);
+  }
+}
+
+function toJson(payload: JsonObject): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(payload);
+  } catch (error) {
+    throw invalid('payload', `has no JSON form: ${messageOf(error)}`);
+  }
+  // Half a character is the only one beyond ASCII that is written as an escape.
+  if (/(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/i.test(text)) {
+    throw invalid('payload', 'has a lone surrogate and no UTF-8 form');
+  }
+  return text;
+}
+
+function overLimit(what: string, limit: number, size: number): QuipuError<'TOO_LARGE'> {
+  return tooLarge(what, limit, size, `${what}: ${size} is more than the limit of ${limit}`);
 }

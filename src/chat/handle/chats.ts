@@ -1,9 +1,9 @@
-import type { CustomType } from '../events/custom-types.ts';
+import type { CustomType } from '../events/documents.ts';
 import type { ChatEvent, ChatProblem, JsonObject, NewEvent } from '../events/event.ts';
 import type { Answer, Question } from '../events/payloads.ts';
 import type { Upcaster } from '../events/read-line.ts';
 import type { Clarification } from '../projections/clarification.ts';
-import type { Attachment, ChatMessage } from '../projections/message.ts';
+import type { Attachment, ChatMessage } from '../projections/message-part.ts';
 import type { Branch, Usage } from '../projections/overview.ts';
 import type { Projection, Snapshot } from '../projections/projection.ts';
 

@@ -2,7 +2,7 @@ import { checkWhole } from '../../base/check-value.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { measureLog } from '../events/chat-lines.ts';
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../events/limits.ts';
-import { newMeta, readMeta, type ChatMeta } from '../events/meta.ts';
+import { newMeta, readMeta, type ChatMeta } from '../events/documents.ts';
 import {
   META_PREFIX,
   chatOfEvents,

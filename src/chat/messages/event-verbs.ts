@@ -3,12 +3,11 @@ import { checkSignal, checkWhole } from '../../base/check-value.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import { ChangeBell } from '../../engine/change-bell.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { blankEvent, isAbout, type Subject } from '../events/blank-line.ts';
-import { knownTypes } from '../events/custom-types.ts';
+import { blankEvent, isAbout, type Subject, refOf } from '../events/payloads.ts';
+import { knownTypes } from '../events/documents.ts';
 import type { ChatProblem, ChatEvent } from '../events/event.ts';
 import { PAGE_BYTES_MAX, PAGE_EVENTS_MAX, PROBLEMS_LISTED_MAX } from '../events/limits.ts';
 import { eventsLog } from '../events/names.ts';
-import { refOf } from '../events/payloads.ts';
 import type { ReadLine } from '../events/read-line.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle, ChatsHome } from '../handle/chat-writer.ts';
@@ -21,7 +20,6 @@ import {
   type Projection,
   type Snapshot,
 } from '../projections/projection.ts';
-import './check-message.ts';
 import { lonelyTouches, loadEvent, findPart } from './find-messages.ts';
 
 type EventVerbs = Pick<Chat, 'status' | 'events' | 'follow' | 'project' | 'problems'>;

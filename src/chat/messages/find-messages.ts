@@ -1,18 +1,25 @@
-import { isFields } from '../../base/fields.ts';
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { isQuipuError, notFound, type QuipuError } from '../../base/errors.ts';
+import { checkBoolean } from '../../base/check-value.ts';
+import { QuipuError, exists, invalid, isQuipuError, notFound } from '../../base/errors.ts';
+import { isFields } from '../../base/fields.ts';
+import { checkLine, shown } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { mustRead } from '../events/chat-lines.ts';
 import { type ChatEvent, type JsonObject, type PayloadRef } from '../events/event.ts';
+import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
+import { checkId, newId } from '../events/names.ts';
 import { MAIN_BRANCH, refOf } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
+import type { Completion, NewMessage } from '../handle/chats.ts';
 import {
   mergeParts,
   type MessagePart,
   type MessageParts,
   type Text,
+  textsOf,
+  toMessage,
+  type ChatMessage,
 } from '../projections/message-part.ts';
-import { textsOf, toMessage, type ChatMessage } from '../projections/message.ts';
 import { SEGMENT_EVENTS } from '../segments/segment-line.ts';
 
 // This module reads from the end: it knows the later changes of a message before it meets the message.
@@ -129,7 +136,7 @@ function isIn(stretches: readonly Stretch[]): Visible {
   return ({ thread, first }) => first <= (limits.get(thread === '' ? MAIN_BRANCH : thread) ?? -1);
 }
 
-export function noBranch(id: string): QuipuError<'NOT_FOUND'> {
+function noBranch(id: string): QuipuError<'NOT_FOUND'> {
   return notFound('branch', id, `the chat has no branch ${id}`);
 }
 
@@ -175,9 +182,82 @@ async function readPayload(engine: Engine, { hash }: PayloadRef): Promise<JsonOb
     const value: unknown = parseBoundedJson(await mustRead(engine, hash));
     return isFields(value) ? value : undefined;
   } catch (error) {
-    if (isQuipuError(error, 'NOT_FOUND') || isQuipuError(error, 'CORRUPT')) return undefined;
-    // SyntaxError: the log names a blob that is something else.
-    if (error instanceof SyntaxError || isQuipuError(error, 'INVALID')) return undefined;
+    // SyntaxError, INVALID: the log names a blob that is something else.
+    if (error instanceof SyntaxError) return undefined;
+    if (isQuipuError(error) && ['NOT_FOUND', 'CORRUPT', 'INVALID'].includes(error.code)) {
+      return undefined;
+    }
     throw error;
   }
+}
+
+/** The payload of a message without its text. */
+export function toPayload(
+  { role, branch, id, model, usage }: Omit<NewMessage, 'content'>,
+  nowMs: number,
+): JsonObject & { readonly message_id: string } {
+  if (checkLine(role, 'role', ROLE_CHARS_MAX) === '') throw invalid('role', 'is empty');
+  const isMain = branch === undefined || branch === MAIN_BRANCH;
+  return {
+    message_id: id === undefined ? newId(nowMs) : checkId(id, 'id'),
+    role,
+    ...(!isMain && { thread_id: checkId(branch, 'branch') }),
+    ...ofCompletion({ ...(model !== undefined && { model }), ...(usage && { usage }) }),
+  };
+}
+
+/** The facts about a message that are known once a model has completed it. */
+export function ofCompletion({ model, usage, interrupted }: Completion): JsonObject {
+  const { inputTokens, outputTokens } = usage ?? {};
+  for (const amount of [inputTokens, outputTokens]) {
+    if (amount === undefined || (Number.isSafeInteger(amount) && amount >= 0)) continue;
+    throw invalid('usage', `must be a number of tokens from 0, got ${shown(amount)}`);
+  }
+  return {
+    ...(model !== undefined && { model: checkLine(model, 'model', TITLE_CHARS_MAX) }),
+    ...(usage !== undefined && {
+      usage: {
+        ...(inputTokens !== undefined && { input_tokens: inputTokens }),
+        ...(outputTokens !== undefined && { output_tokens: outputTokens }),
+      },
+    }),
+    ...(interrupted !== undefined && checkBoolean(interrupted, 'interrupted') && { interrupted }),
+  };
+}
+
+export async function assertCanBegin(
+  view: ChatView,
+  { message_id }: { readonly message_id: string },
+  { id, branch = MAIN_BRANCH }: Pick<NewMessage, 'id' | 'branch'>,
+): Promise<void> {
+  if (branch !== MAIN_BRANCH && !view.overview.branches.some((known) => known.id === branch)) {
+    throw noBranch(branch);
+  }
+  // An id that was made here is new.
+  if (id !== undefined && (await findPart(view, message_id)) !== undefined) {
+    const message = `the chat has a message ${message_id} already; choose another id`;
+    throw exists('message', message_id, message);
+  }
+}
+
+/** Call this within `view.run`. */
+export async function mustFind(view: ChatView, id: string): Promise<MessagePart> {
+  const part = await findPart(view, id);
+  if (part !== undefined) return part;
+  throw notFound('message', id, `the chat has no message ${id}`);
+}
+
+export function assertExpected(view: ChatView, expected: number | undefined): void {
+  if (expected === undefined || expected === view.events) return;
+  const message = `chat ${view.id} has ${view.events} events, not ${expected}; read on and try again`;
+  throw new QuipuError('HEAD_MOVED', message, {
+    context: view.id,
+    expected: String(expected),
+    head: String(view.events),
+  });
+}
+
+/** A branch to read, or `*` for all of them. */
+export function checkBranch(branch: unknown): string {
+  return branch === '*' ? branch : checkId(branch, 'branch');
 }

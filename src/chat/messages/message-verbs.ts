@@ -11,10 +11,8 @@ import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat, MessagePage } from '../handle/chats.ts';
-import type { MessagePart } from '../projections/message-part.ts';
-import { toDamaged, type ChatMessage } from '../projections/message.ts';
-import { checkBranch } from './check-message.ts';
-import { findPart, visibleIn, walkBack, loadMessage } from './find-messages.ts';
+import { type MessagePart, toDamaged, type ChatMessage } from '../projections/message-part.ts';
+import { checkBranch, findPart, visibleIn, walkBack, loadMessage } from './find-messages.ts';
 
 type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
 

@@ -1,7 +1,7 @@
 import { DeltaWriter } from '../../base/delta-writer.ts';
 import { only } from '../../base/check-value.ts';
 import { QuipuError, invalid, tooLarge } from '../../base/errors.ts';
-import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf } from '../../base/text.ts';
+import { assertWellFormed, checkString, decodeUtf8, encodeUtf8 } from '../../base/text.ts';
 import type { JsonObject, NewEvent } from '../events/event.ts';
 import { PAYLOAD_BYTES_MAX, STREAM_GATHER_MS } from '../events/limits.ts';
 import { checkId } from '../events/names.ts';
@@ -9,8 +9,14 @@ import type { ChatView } from '../handle/chat-view.ts';
 import { assertWritable, type ChatHandle } from '../handle/chat-writer.ts';
 import type { Chat, MessageStream } from '../handle/chats.ts';
 import type { MessagePart } from '../projections/message-part.ts';
-import { assertCanBegin, mustFind, ofCompletion, toPayload } from './check-message.ts';
-import { findPart, loadMessage } from './find-messages.ts';
+import {
+  assertCanBegin,
+  mustFind,
+  ofCompletion,
+  toPayload,
+  findPart,
+  loadMessage,
+} from './find-messages.ts';
 
 // A message that comes in pieces.
 // Invariants
@@ -53,9 +59,8 @@ export function streamVerbs(handle: ChatHandle): StreamVerbs {
   };
 }
 
-function completed(payload: JsonObject, content: unknown, completion: JsonObject): NewEvent {
-  if (typeof content !== 'string')
-    throw invalid('content', `must be a string, got ${kindOf(content)}`);
+function completed(payload: JsonObject, given: unknown, completion: JsonObject): NewEvent {
+  const content = checkString(given, 'content');
   return { type: 'message_completed', payload: { ...payload, content, ...completion } };
 }
 
@@ -130,7 +135,7 @@ function openStream({ home, writer }: ChatHandle, start: StreamStart): MessageSt
 
     async write(text) {
       assertStreaming('stream.write');
-      if (typeof text !== 'string') throw invalid('text', `must be a string, got ${kindOf(text)}`);
+      checkString(text, 'text');
       // A character may come in two halves; the first one waits.
       const whole = half + text;
       const isCut = /[\uD800-\uDBFF]$/.test(whole);

@@ -10,8 +10,7 @@ import {
   readLines,
   type ChatLines,
 } from '../events/chat-lines.ts';
-import { isHeld, parseHeld } from '../events/hold-blobs.ts';
-import { readMeta, type Archive } from '../events/meta.ts';
+import { isHeld, parseHeld, readMeta, type Archive } from '../events/documents.ts';
 import { HELD_FOLDER, eventsLog, segmentsLog } from '../events/names.ts';
 import { Upcasters } from '../events/read-line.ts';
 import { walkChatIds } from '../handle/info.ts';

@@ -9,7 +9,7 @@ import { readInput, readWhole } from '../kit/input.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { argument, option, required, type OptionOf } from '../kit/verb.ts';
 import { decodeUtf8 } from '../../base/text.ts';
-import type { ChatMessage } from '../../chat/projections/message.ts';
+import type { ChatMessage } from '../../chat/projections/message-part.ts';
 import { escapeControls } from '../kit/text.ts';
 
 const TEXT_BYTES_MAX = 33_554_432;

@@ -1,7 +1,6 @@
 import type { Chat } from '../../chat/handle/chats.ts';
-import type { ChatMessage } from '../../chat/projections/message.ts';
-import { openBeside } from '../store-suite/fixture.ts';
-import type { StoreRig } from '../store-suite/fixture.ts';
+import type { ChatMessage } from '../../chat/projections/message-part.ts';
+import { openBeside, type StoreRig } from '../store-suite/fixture.ts';
 
 /** Opens the chat again, as a reader that remembers nothing. */
 export async function reopen(rig: StoreRig, id: string): Promise<Chat> {
