@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { TextChange, TextDocument, TextPage, TextSource } from '../engine/texts.ts';
 import type { ChatEvent } from './events/event.ts';
 import { chatOfEvents, chatOfMeta, META_PREFIX } from './events/names.ts';
-import type { Chat, Chats } from './handle/chats.ts';
+import type { Chat, Chats, EventPage } from './handle/chats.ts';
 import type { ChatMessage } from './projections/message-part.ts';
 
 // The texts of chats: messages as they are now, and questions with their answers. The mark of a chat is the number of
@@ -22,13 +22,18 @@ export function chatTexts(engine: Engine, chats: Pick<Chats, 'open'>): TextSourc
   const openChat = (id: string): Promise<Chat | undefined> =>
     orNothing(() => chats.open(id), 'NOT_FOUND', 'INVALID', 'CORRUPT');
 
+  const note = (name: string): void => {
+    const id = chatOfEvents(name) ?? chatOfMeta(name);
+    if (id !== undefined) changed.add(id);
+  };
+
   return {
     kind: 'chat',
     hear({ logs, docs, removedLogs, removedDocs }) {
-      for (const { name } of logs) note(changed, chatOfEvents(name));
-      for (const name of removedLogs) note(changed, chatOfEvents(name));
-      for (const { name } of docs) note(changed, chatOfMeta(name));
-      for (const name of removedDocs) note(changed, chatOfMeta(name));
+      for (const { name } of logs) note(name);
+      for (const { name } of docs) note(name);
+      for (const name of removedLogs) note(name);
+      for (const name of removedDocs) note(name);
     },
     miss() {
       isMissed = true;
@@ -38,7 +43,7 @@ export function chatTexts(engine: Engine, chats: Pick<Chats, 'open'>): TextSourc
       if (isMissed) {
         isMissed = false;
         const stored = eachName((limit, after) => engine.listDocs(META_PREFIX, limit, after));
-        for await (const name of stored) note(changed, chatOfMeta(name));
+        for await (const name of stored) note(name);
         const known = eachName((limit, after) => marks.list(limit, after));
         for await (const id of known) changed.add(id);
       }
@@ -76,10 +81,6 @@ export function chatTexts(engine: Engine, chats: Pick<Chats, 'open'>): TextSourc
   };
 }
 
-function note(changed: Set<string>, id: string | undefined): void {
-  if (id !== undefined) changed.add(id);
-}
-
 function removal(id: string): Pick<TextPage, 'changes' | 'marks'> {
   return { changes: [{ removeThread: id }], marks: [[id, undefined]] };
 }
@@ -92,8 +93,8 @@ async function* readChat(
   // A chat with fewer events than were read is another one of the same name.
   const { events } = await chat.status();
   if (events < mark) yield { ...removal(chat.id), ...progress };
-  for (let after = events < mark ? 0 : mark; ;) {
-    const page = await chat.events({ after, limit: PAGE_EVENTS });
+  let after = events < mark ? 0 : mark;
+  for await (const page of eventPages(chat, after)) {
     const refs = new Set(page.events.flatMap(refsOf));
     for (const event of page.events)
       for (const ref of await refsOfBatch(chat, event)) refs.add(ref);
@@ -103,7 +104,14 @@ async function* readChat(
     if (end > after || changes.length > 0) {
       yield { changes, marks: [[chat.id, String(end)]], ...progress };
     }
-    if (page.next === undefined) return;
+    after = end;
+  }
+}
+
+async function* eventPages(chat: Chat, from: number): AsyncGenerator<EventPage> {
+  for (let after: number | undefined = from; after !== undefined;) {
+    const page: EventPage = await chat.events({ after, limit: PAGE_EVENTS });
+    yield page;
     after = page.next;
   }
 }
@@ -118,15 +126,14 @@ function refsOf({ type, seq, payload }: ChatEvent): string[] {
 async function refsOfBatch(chat: Chat, { type, seq, payload }: ChatEvent): Promise<string[]> {
   const refs: string[] = [];
   if (type !== 'clarification_batch_redacted') return refs;
-  for (let after = 0; ;) {
-    const page = await chat.events({ after, limit: PAGE_EVENTS });
-    for (const event of page.events) {
+  for await (const { events, next = seq } of eventPages(chat, 0)) {
+    for (const event of events) {
       if (event.seq < seq && event.payload['batch_id'] === payload['batch_id'])
         refs.push(`${EVENT}${event.seq}`);
     }
-    if (page.next === undefined || page.next >= seq) return refs;
-    after = page.next;
+    if (next >= seq) break;
   }
+  return refs;
 }
 
 async function readDocument(chat: Chat, ref: string): Promise<TextChange> {

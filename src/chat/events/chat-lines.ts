@@ -17,22 +17,18 @@ import { readLine, type ReadLine, type Upcasters } from './read-line.ts';
 /** A line, or the reason why it cannot be read. */
 export type Line = string | ChatProblem;
 
-export interface ChatLines {
-  /** Returns up to `limit` lines from line `from`; the first is 0. Damaged lines come as problems. */
-  read(from: number, limit: number): Promise<readonly Line[]>;
-}
+/** Returns up to `limit` lines from line `from`; the first is 0. Damaged lines come as problems. */
+export type ChatLines = (from: number, limit: number) => Promise<readonly Line[]>;
 
 export function logLines(engine: Engine, id: string): ChatLines {
   const log = eventsLog(id);
-  return {
-    async read(from, limit) {
-      const lines = await orNothing(() => engine.readLog(log, from, limit), 'CORRUPT');
-      if (lines !== undefined) return lines;
-      const { page = [] } = (await engine.salvageLog(log, from, limit)) ?? {};
-      return page.map((line, at) =>
-        typeof line === 'string' ? line : unreadable(from + at, placeOf(line)),
-      );
-    },
+  return async (from, limit) => {
+    const lines = await orNothing(() => engine.readLog(log, from, limit), 'CORRUPT');
+    if (lines !== undefined) return lines;
+    const { page = [] } = (await engine.salvageLog(log, from, limit)) ?? {};
+    return page.map((line, at) =>
+      typeof line === 'string' ? line : unreadable(from + at, placeOf(line)),
+    );
   };
 }
 
@@ -81,11 +77,26 @@ export async function readLines(
   from: number,
   limit: number,
 ): Promise<ReadLine[]> {
-  return (await lines.read(from, limit)).map((line, at) => {
+  return (await lines(from, limit)).map((line, at) => {
     const seq = from + at + 1;
     if (typeof line !== 'string') return { seq, problem: line };
     return { ...readLine(line, seq, upcasters), chars: line.length };
   });
+}
+
+const PAGE_LINES = 1000;
+
+/** Reads all lines from `from` on as events, a page at a time. */
+export async function* readPages(
+  lines: ChatLines,
+  upcasters: Upcasters,
+  from = 0,
+): AsyncGenerator<ReadLine[], void, undefined> {
+  for (let at = from; ; at += PAGE_LINES) {
+    const page = await readLines(lines, upcasters, at, PAGE_LINES);
+    yield page;
+    if (page.length < PAGE_LINES) return;
+  }
 }
 
 export interface ArchivePiece {
@@ -93,33 +104,27 @@ export interface ArchivePiece {
   readonly lines: number;
 }
 
-/** The reason why something cannot be read. */
-interface Lost {
-  readonly why: string;
-}
-
 /**
  * Opens the lines of an archive. Lines of a lost piece come as problems, and so do all lines when the list of pieces is
  * lost.
  */
 export async function openArchive(engine: Engine, archive: Archive): Promise<ChatLines> {
-  const list = await orLost(() => readPieceList(engine, archive.hash));
-  const pieces = 'why' in list ? [{ hash: '', lines: archive.lines }] : list;
-  return {
-    async read(from: number, limit: number): Promise<readonly Line[]> {
-      const lines: Line[] = [];
-      let first = 0;
-      for (const { hash, lines: count } of pieces) {
-        const start = Math.max(from - first, 0);
-        const end = Math.min(from + limit - first, count);
-        if (start < end) {
-          const found = 'why' in list ? list : await orLost(() => readPiece(engine, hash));
-          lines.push(...select(found, first, { start, end }));
-        }
-        first += count;
+  const list = await orWhy(() => readPieceList(engine, archive.hash));
+  const pieces = typeof list === 'string' ? [{ hash: '', lines: archive.lines }] : list;
+  return async (from, limit) => {
+    const lines: Line[] = [];
+    let first = 0;
+    for (const { hash, lines: count } of pieces) {
+      const start = Math.max(from - first, 0);
+      const end = Math.min(from + limit - first, count);
+      if (start < end) {
+        const found = typeof list === 'string' ? list : await orWhy(() => readPiece(engine, hash));
+        if (typeof found !== 'string') lines.push(...found.slice(start, end));
+        else for (let at = start; at < end; at += 1) lines.push(unreadable(first + at, found));
       }
-      return lines;
-    },
+      first += count;
+    }
+    return lines;
   };
 }
 
@@ -138,20 +143,12 @@ async function readPiece(engine: Engine, hash: string): Promise<readonly string[
   return (await mustRead(engine, hash)).split('\n');
 }
 
-function select(
-  found: readonly string[] | Lost,
-  first: number,
-  { start, end }: { readonly start: number; readonly end: number },
-): readonly Line[] {
-  if (!('why' in found)) return found.slice(start, end);
-  return Array.from({ length: end - start }, (_, at) => unreadable(first + start + at, found.why));
-}
-
-async function orLost<T extends object>(read: () => Promise<T>): Promise<T | Lost> {
+/** Returns the reason when something that was lost cannot be read. */
+async function orWhy<T extends object>(read: () => Promise<T>): Promise<T | string> {
   try {
     return await read();
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT') && !isQuipuError(error, 'NOT_FOUND')) throw error;
-    return { why: error.message };
+    return error.message;
   }
 }

@@ -1,6 +1,7 @@
 import { isFields } from '../../base/fields.ts';
 import { OverBounds, VALUE_BOUNDS, findExcess, parseBoundedJson } from '../../base/bounded-json.ts';
-import { QuipuError, invalid, messageOf } from '../../base/errors.ts';
+import { invalid, messageOf } from '../../base/errors.ts';
+import { groupsOf } from '../../base/groups-of.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from '../events/chat-lines.ts';
 import { type ChatEvent, type JsonObject } from '../events/event.ts';
@@ -64,21 +65,16 @@ async function writeAll(
   const name = eventsLog(meta.session_id);
   const create = metaChange(meta, 0);
   if (lines.length === 0) await engine.commit({ docs: [create] });
-  for (let from = 0; from < lines.length;) {
-    let bytes = 0;
-    let end = from;
-    while (end < lines.length && end - from < BATCH_EVENTS_MAX && bytes < COMMIT_BYTES) {
-      const { text = '', blob } = lines[end] ?? {};
-      bytes += text.length + (blob?.bytes.length ?? 0);
-      end += 1;
-    }
-    const page = lines.slice(from, end);
+  const sizeOf = ({ text, blob }: ImportLine): number =>
+    Math.max(text.length + (blob?.bytes.length ?? 0), COMMIT_BYTES / BATCH_EVENTS_MAX);
+  let from = 0;
+  for (const page of groupsOf(lines, COMMIT_BYTES, sizeOf)) {
     await engine.commit({
-      blobs: page.flatMap(({ blob }) => (blob === undefined ? [] : [blob])),
+      blobs: page.flatMap(({ blob }) => blob ?? []),
       logs: [{ do: 'append', name, lines: page.map(({ text }) => text), expectedLines: from }],
       docs: from === 0 ? [create] : [],
     });
-    from = end;
+    from += page.length;
   }
 }
 
@@ -117,8 +113,7 @@ function toText(value: object, what: string): string {
     text = JSON.stringify(value);
   } catch (error) {
     // The value is too deep for the stack, or holds itself.
-    const reason = messageOf(error);
-    throw invalid(what, `cannot be written as JSON: ${reason}`);
+    throw invalid(what, `cannot be written as JSON: ${messageOf(error)}`);
   }
   const excess = findExcess(text, VALUE_BOUNDS);
   if (excess !== undefined) throw invalid(what, new OverBounds(excess.of).message);
@@ -140,15 +135,12 @@ function parse(text: string): unknown {
   const values = VALUE_BOUNDS.values + text.length / BYTES_PER_VALUE;
   const excess = findExcess(text, { ...VALUE_BOUNDS, values });
   if (excess !== undefined) {
-    throw invalid(
-      'document',
-      `is no chat: it has too many ${excess.of === 'depth' ? 'levels' : 'values'}`,
-    );
+    const what = excess.of === 'depth' ? 'levels' : 'values';
+    throw invalid('document', `is no chat: it has too many ${what}`);
   }
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    const why = error instanceof Error ? error.message : '';
-    throw new QuipuError('INVALID', `document is not JSON: ${why}`, { what: 'document' });
+    throw invalid('document', `is not JSON: ${messageOf(error)}`);
   }
 }

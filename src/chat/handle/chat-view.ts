@@ -12,10 +12,10 @@ import {
 import { knownTypes, newMeta, readMeta, type StoredMeta } from '../events/documents.ts';
 import type { ChatProblem } from '../events/event.ts';
 import type { ReadLine, Upcasters } from '../events/read-line.ts';
-import { partOf, addPart, type MessageParts } from '../projections/message-part.ts';
+import { partOf, addPart } from '../projections/message-part.ts';
 import { addLine, emptyOverview, type Overview } from '../projections/overview.ts';
 import { SEGMENT_EVENTS, refsIn, splitParts, type SplitParts } from '../segments/segment-line.ts';
-import { Segments } from '../segments/segments.ts';
+import { Segments, type Tail } from '../segments/segments.ts';
 
 // A chat as far as this process has read it: the folds of its segments, and a fold of the events after them. Every call
 // begins by reading the new events, so a view is never older than its caller.
@@ -32,10 +32,7 @@ export class ChatView {
   #logDamage: readonly ChatProblem[] = [];
   #folded = 0;
   #overview: Overview = emptyOverview();
-  #tail: MessageParts = new Map();
-  #refs: Set<string> = new Set();
-  /** The first event of the tail that cannot be read. */
-  #damaged: number | undefined;
+  #tail: Tail = newTail();
   #segments: Segments;
   #isLoaded = false;
 
@@ -66,9 +63,7 @@ export class ChatView {
   forget(): void {
     this.#folded = 0;
     this.#overview = emptyOverview();
-    this.#tail = new Map();
-    this.#refs = new Set();
-    this.#damaged = undefined;
+    this.#tail = newTail();
     this.#segments = this.#newSegments();
     this.#isLoaded = false;
   }
@@ -108,7 +103,7 @@ export class ChatView {
   /** Damage of the chat as a whole. */
   get damage(): readonly ChatProblem[] {
     const { problem } = this.stored;
-    return [...(problem === undefined ? [] : [problem]), ...this.#logDamage];
+    return problem === undefined ? this.#logDamage : [problem, ...this.#logDamage];
   }
 
   /** The problems that the fold of the events has found, but for types that are registered by now. */
@@ -124,7 +119,7 @@ export class ChatView {
 
   /** Messages of the events after the last segment, and the changes of these events to older messages. */
   async tail(): Promise<SplitParts> {
-    return splitParts(this.#tail, (id) => this.#segments.isBegun(id));
+    return splitParts(this.#tail.parts, (id) => this.#segments.isBegun(id));
   }
 
   /** Reads lines from `from` on; the first is 0. */
@@ -135,7 +130,7 @@ export class ChatView {
 
   /** Reads the same lines as they are stored. */
   async readRaw(from: number, limit: number): Promise<readonly Line[]> {
-    return this.#lines.read(from, limit);
+    return this.#lines(from, limit);
   }
 
   async #refresh(): Promise<void> {
@@ -216,33 +211,26 @@ export class ChatView {
   }
 
   #fold(lines: readonly ReadLine[]): void {
+    const tail = this.#tail;
     for (const line of lines) {
       this.#overview = addLine(this.#overview, line);
       const part = line.event && partOf(line.event);
-      if (part !== undefined) addPart(this.#tail, part);
-      if (line.problem?.kind === 'unreadable') this.#damaged ??= line.seq;
+      if (part !== undefined) addPart(tail.parts, part);
+      if (line.problem?.kind === 'unreadable') tail.damaged ??= line.seq;
     }
-    for (const ref of refsIn(lines)) this.#refs.add(ref);
+    for (const ref of refsIn(lines)) tail.refs.add(ref);
     this.#folded += lines.length;
   }
 
   /** Returns false when the chat is to be read again from the beginning. */
   async #seal(): Promise<boolean> {
-    const sealed = {
-      parts: this.#tail,
-      overview: this.#overview,
-      refs: [...this.#refs],
-      damaged: this.#damaged,
-    };
     this.#isLoaded = false;
-    if (!(await this.#segments.seal(sealed))) {
+    if (!(await this.#segments.seal(this.#tail, this.#overview))) {
       this.forget();
       return false;
     }
     this.#isLoaded = true;
-    this.#tail = new Map();
-    this.#refs = new Set();
-    this.#damaged = undefined;
+    this.#tail = newTail();
     return true;
   }
 
@@ -253,6 +241,10 @@ export class ChatView {
         readLines(this.#lines, this.#upcasters, segment * SEGMENT_EVENTS, SEGMENT_EVENTS),
     });
   }
+}
+
+function newTail(): Tail {
+  return { parts: new Map(), refs: new Set(), damaged: undefined };
 }
 
 export function noChat(id: string): QuipuError<'NOT_FOUND'> {

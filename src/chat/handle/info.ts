@@ -1,4 +1,5 @@
 import { checkWhole } from '../../base/check-value.ts';
+import { given } from '../../base/given.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { measureLog } from '../events/chat-lines.ts';
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../events/limits.ts';
@@ -22,7 +23,7 @@ export function toInfo(meta: ChatMeta, size: { events: number; bytes: number }):
     createdAt: created_at,
     updatedAt: updated_at,
     pinned,
-    ...(archived_at !== undefined && { archivedAt: archived_at }),
+    ...given({ archivedAt: archived_at }),
     events: size.events,
     bytes: size.bytes,
   };
@@ -58,7 +59,7 @@ async function listChatIds(engine: Engine, limit: number, after?: string): Promi
   const ids = new Set([...docs.map(chatOfMeta), ...logs.map(chatOfEvents)]);
   return [...ids]
     .filter((id) => id !== undefined)
-    .toSorted(byBytes)
+    .toSorted()
     .slice(0, limit);
 }
 
@@ -90,21 +91,8 @@ export async function listChats(
 /** Returns undefined when the chat was removed meanwhile. */
 export async function readInfo(engine: Engine, id: string): Promise<ChatInfo | undefined> {
   const stored = await readMeta(engine, id);
-  const archive = stored?.meta.archive;
-  if (archive !== undefined) return toInfo(stored?.meta ?? newMeta(id, '', 0), toSize(archive));
-  const size = await measureLog(engine, id);
+  const size = stored?.meta.archive ?? (await measureLog(engine, id));
   if (stored === undefined && size === undefined) return undefined;
-  return toInfo(stored?.meta ?? newMeta(id, '', 0), toSize(size ?? { lines: 0, bytes: 0 }));
-}
-
-function toSize({ lines, bytes }: { readonly lines: number; readonly bytes: number }): {
-  events: number;
-  bytes: number;
-} {
-  return { events: lines, bytes };
-}
-
-function byBytes(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+  const { lines: events = 0, bytes = 0 } = size ?? {};
+  return toInfo(stored?.meta ?? newMeta(id, '', 0), { events, bytes });
 }

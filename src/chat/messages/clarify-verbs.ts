@@ -1,13 +1,12 @@
-import { checkWhole, only } from '../../base/check-value.ts';
-import { exists, invalid, tooLarge, type QuipuError } from '../../base/errors.ts';
+import { only } from '../../base/check-value.ts';
+import { exists, invalid, tooLarge } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
 import { checkBounded, checkLine } from '../../base/text.ts';
 import type { ChatEvent, JsonObject } from '../events/event.ts';
 import {
   BATCHES_MAX,
   LINE_PAYLOAD_BYTES,
   PAGE_BYTES_MAX,
-  PAGE_MESSAGES_DEFAULT,
-  PAGE_MESSAGES_MAX,
   REASON_BYTES_MAX,
   TITLE_CHARS_MAX,
 } from '../events/limits.ts';
@@ -23,6 +22,7 @@ import {
   type OpenClarification,
 } from '../projections/clarification.ts';
 import { hideEvents } from './event-verbs.ts';
+import { checkPage } from './find-messages.ts';
 
 type ClarifyVerbs = Pick<Chat, 'ask' | 'answer' | 'dismiss' | 'clarifications'>;
 
@@ -32,18 +32,19 @@ export function clarifyVerbs({ home, view, writer }: ChatHandle): ClarifyVerbs {
       const { id = newId(home.clock()), title } = options;
       const batch_id = checkId(id, 'batch');
       if (title !== undefined) checkLine(title, 'title', TITLE_CHARS_MAX);
-      const payload = { batch_id, ...(title !== undefined && { title }), questions };
+      const payload = { batch_id, ...given({ title }), questions };
       assertFits('clarification_batch_opened', payload);
       const wrong = questionsProblem(questions);
       if (wrong !== undefined) throw invalid('questions', `are not valid: ${wrong}`);
       await writer.decide(({ overview: { clarification, batches } }) => {
         const { open } = clarification;
-        if (batches.some((batch) => batch.batch_id === batch_id)) throw batchExists(batch_id);
+        if (batches.some((batch) => batch.batch_id === batch_id)) {
+          const message = `the chat has a batch ${batch_id} already; choose another id`;
+          throw exists('batch', batch_id, message);
+        }
         if (open !== undefined) {
-          throw invalid(
-            'questions',
-            `must wait: batch ${open.batch_id} is open; answer or dismiss it first`,
-          );
+          const first = `batch ${open.batch_id} is open; answer or dismiss it first`;
+          throw invalid('questions', `must wait: ${first}`);
         }
         if (batches.length >= BATCHES_MAX) {
           throw invalid('questions', `are one batch too many: a chat has at most ${BATCHES_MAX}`);
@@ -65,9 +66,8 @@ export function clarifyVerbs({ home, view, writer }: ChatHandle): ClarifyVerbs {
     },
 
     async dismiss(batch, reason) {
-      const said =
-        reason === undefined ? {} : { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX) };
-      const payload = { batch_id: checkId(batch, 'batch'), ...said };
+      if (reason !== undefined) checkBounded(reason, 'reason', REASON_BYTES_MAX);
+      const payload = { batch_id: checkId(batch, 'batch'), ...given({ reason }) };
       const events = await writer.decide((view) => {
         mustBeOpen(view, batch);
         return [{ type: 'clarification_batch_dismissed', payload }];
@@ -76,9 +76,7 @@ export function clarifyVerbs({ home, view, writer }: ChatHandle): ClarifyVerbs {
     },
 
     async clarifications(query = {}) {
-      const { before = Infinity, limit = PAGE_MESSAGES_DEFAULT } = query;
-      if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);
-      checkWhole(limit, 'limit', 1, PAGE_MESSAGES_MAX);
+      const { before, limit } = checkPage(query, 1);
       return view.run(() => readBatches(view, before, limit));
     },
   };
@@ -104,10 +102,6 @@ async function readBatches(
   return { batches: batches.toReversed() };
 }
 
-function batchExists(id: string): QuipuError<'EXISTS'> {
-  return exists('batch', id, `the chat has a batch ${id} already; choose another id`);
-}
-
 /** The state of a chat contains the questions, so they must stay short. */
 function assertFits(type: string, payload: JsonObject): void {
   const wrong = payloadProblem(type, payload);
@@ -125,44 +119,35 @@ function mustBeOpen({ overview }: ChatView, batch: string): OpenClarification {
   throw invalid('batch', `${batch} is not open: ${now}`);
 }
 
-/** Reads the questions of a batch with their answers from the log. Call this within `view.run`. */
+/**
+ * Reads the questions of a batch with their answers from the log. Lines that cannot be read leave their part out. Call
+ * this within `view.run`.
+ */
 export async function loadBatch(view: ChatView, place: BatchPlace): Promise<ClarificationBatch> {
-  const { batch_id, opened, closed, outcome } = place;
+  const { batch_id, opened, closed, outcome: state = 'open' } = place;
   const asked = await readEvent(view, opened);
   const ended = closed === undefined ? undefined : await readEvent(view, closed);
-  return toBatch({ batch_id, seq: opened, state: outcome ?? 'open' }, asked, {
-    ended,
-    isRedacted: view.overview.hidden.batches.includes(batch_id),
-  });
+  const { title, questions = [] } = (asked?.payload ?? {}) as Partial<BatchPayload>;
+  const said = state === 'replaced' ? {} : (ended?.payload ?? {});
+  const { answers = [], reason } = said as { answers?: readonly Answer[]; reason?: string };
+  const values = new Map(answers.map(({ question_id, value }) => [question_id, value]));
+  return {
+    batch_id,
+    seq: opened,
+    state,
+    at: asked?.at ?? '',
+    ...given({ title }),
+    questions: questions.map((question) => ({
+      ...question,
+      ...given({ answer: values.get(question.id) }),
+    })),
+    ...(ended !== undefined && { closedAt: ended.at }),
+    ...(reason !== undefined && reason !== '' && { reason }),
+    ...(view.overview.hidden.batches.includes(batch_id) && { redacted: true }),
+  };
 }
 
 async function readEvent(view: ChatView, seq: number): Promise<ChatEvent | undefined> {
   const [line] = await view.read(seq - 1, 1);
   return line?.event && (await hideEvents(view, [line.event]))[0];
-}
-
-/** Puts the answers of a batch beside its questions. Lines that cannot be read leave their part out. */
-function toBatch(
-  place: Pick<ClarificationBatch, 'batch_id' | 'seq' | 'state'>,
-  asked: ChatEvent | undefined,
-  { ended, isRedacted }: { readonly ended: ChatEvent | undefined; readonly isRedacted: boolean },
-): ClarificationBatch {
-  const { title, questions = [] } = (asked?.payload ?? {}) as Partial<BatchPayload>;
-  const { answers = [], reason } = (place.state === 'replaced' ? {} : (ended?.payload ?? {})) as {
-    readonly answers?: readonly Answer[];
-    readonly reason?: string;
-  };
-  const values = new Map(answers.map(({ question_id, value }) => [question_id, value]));
-  return {
-    ...place,
-    at: asked?.at ?? '',
-    ...(title !== undefined && { title }),
-    questions: questions.map((question) => {
-      const answer = values.get(question.id);
-      return { ...question, ...(answer !== undefined && { answer }) };
-    }),
-    ...(ended !== undefined && { closedAt: ended.at }),
-    ...(reason !== undefined && reason !== '' && { reason }),
-    ...(isRedacted && { redacted: true }),
-  };
 }

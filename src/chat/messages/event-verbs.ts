@@ -39,15 +39,11 @@ export function eventVerbs({ view, home }: ChatHandle): EventVerbs {
       return view.run(async () => {
         const lines = await readUpTo(view, after, limit);
         const next = after + lines.length;
+        const written = lines.flatMap((line) => line.written ?? []);
+        const problems = lines.flatMap(({ problem }) => problem ?? []);
         return {
-          events: await hideEvents(
-            view,
-            lines.flatMap(({ written }) => (written === undefined ? [] : [written])),
-          ),
-          problems: await withoutKnown(
-            engine,
-            lines.flatMap(({ problem }) => (problem === undefined ? [] : [problem])),
-          ),
+          events: await hideEvents(view, written),
+          problems: await withoutKnown(engine, problems),
           ...(lines.length > 0 && next < view.events && { next }),
         };
       });
@@ -84,9 +80,8 @@ export function eventVerbs({ view, home }: ChatHandle): EventVerbs {
         // A line that was unreadable once and can be read now needs no mention.
         const { listed } = await view.foundProblems();
         const told = listed.filter(({ kind }) => kind !== 'unreadable');
-        return [...view.damage, ...told, ...unreadable, ...lonely].toSorted(
-          (a, b) => a.seq - b.seq,
-        );
+        const all = [...view.damage, ...told, ...unreadable, ...lonely];
+        return all.toSorted((a, b) => a.seq - b.seq);
       });
     },
   };
@@ -138,13 +133,7 @@ const FOLLOW_EVENTS = 256;
 /** The lines that a slow reader holds, unless a single one takes more. */
 const HELD_CHARS = 65_536;
 
-interface FollowPlan {
-  /** The last event that is known. */
-  readonly after: number;
-  readonly signal: AbortSignal | undefined;
-  /** A payload in a blob is loaded up to this size. A larger one stays a reference. */
-  readonly maxPayload: number;
-}
+type FollowPlan = Required<NonNullable<Parameters<Chat['follow']>[0]>>;
 
 /** Reads instead of queueing: a commit only rings, so a slow reader costs a number and no events. */
 async function* followChat(
@@ -190,21 +179,18 @@ async function* followChat(
   }
 }
 
-interface Shown {
-  readonly events: readonly ChatEvent[];
-  /** The last line that was looked at. */
-  readonly last: number;
-  /** The number of lines that fit, at least one. */
-  readonly fitting: number;
-}
-
-async function readShown(view: ChatView, after: number, limit: number): Promise<Shown> {
+/** Returns events, the last line that was looked at, and the number of lines that fit, at least one. */
+async function readShown(
+  view: ChatView,
+  after: number,
+  limit: number,
+): Promise<{ events: readonly ChatEvent[]; last: number; fitting: number }> {
   const read = await view.read(after, limit);
   let chars = 0;
   const over = read.findIndex((line) => (chars += line.chars ?? 0) > HELD_CHARS);
   const fitting = Math.max(1, over === -1 ? read.length : over);
   const lines = read.slice(0, fitting);
-  const written = lines.flatMap((line) => (line.written === undefined ? [] : [line.written]));
+  const written = lines.flatMap((line) => line.written ?? []);
   return { events: await hideEvents(view, written), last: lines.at(-1)?.seq ?? after, fitting };
 }
 

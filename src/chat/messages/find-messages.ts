@@ -1,16 +1,22 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
-import { checkBoolean } from '../../base/check-value.ts';
+import { checkBoolean, checkWhole } from '../../base/check-value.ts';
 import { QuipuError, exists, invalid, isQuipuError, notFound } from '../../base/errors.ts';
 import { isFields } from '../../base/fields.ts';
+import { given } from '../../base/given.ts';
 import { checkLine, shown } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { mustRead } from '../events/chat-lines.ts';
 import { type ChatEvent, type JsonObject, type PayloadRef } from '../events/event.ts';
-import { ROLE_CHARS_MAX, TITLE_CHARS_MAX } from '../events/limits.ts';
+import {
+  PAGE_MESSAGES_DEFAULT,
+  PAGE_MESSAGES_MAX,
+  ROLE_CHARS_MAX,
+  TITLE_CHARS_MAX,
+} from '../events/limits.ts';
 import { checkId, newId } from '../events/names.ts';
 import { MAIN_BRANCH, refOf } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
-import type { Completion, NewMessage } from '../handle/chats.ts';
+import type { Completion, MessageQuery, NewMessage } from '../handle/chats.ts';
 import {
   mergeParts,
   type MessagePart,
@@ -45,35 +51,24 @@ function withTouch(part: MessagePart, touches: readonly MessagePart[]): MessageP
   return touch === undefined ? part : mergeParts(part, touch);
 }
 
-interface PartQuery {
-  readonly isVisible: Visible;
-  /** Only messages that began before this event. */
-  readonly before: number;
-}
-
 /** Yields messages from the newest to the oldest. Call this within `view.run`. */
 export async function* walkBack(
   view: ChatView,
-  { isVisible, before }: PartQuery,
+  { isVisible, before }: { readonly isVisible: Visible; readonly before: number },
 ): AsyncGenerator<MessagePart, void, undefined> {
   const later: MessageParts = new Map();
   const { begun, touched } = await view.tail();
-  yield* select(begun, later);
+  yield* select(begun);
   note(later, touched);
   for (let segment = view.segments.count - 1; segment >= 0; segment -= 1) {
-    if (segment * SEGMENT_EVENTS + 1 < before) {
-      yield* select(await view.segments.begunIn(segment), later);
-    }
+    if (segment * SEGMENT_EVENTS + 1 < before) yield* select(await view.segments.begunIn(segment));
     note(later, await view.segments.touchedIn(segment));
   }
 
-  function* select(
-    parts: readonly MessagePart[],
-    touches: MessageParts,
-  ): Generator<MessagePart, void, undefined> {
+  function* select(parts: readonly MessagePart[]): Generator<MessagePart, void, undefined> {
     for (const part of parts.toReversed()) {
       if (part.first >= before || !isVisible(part)) continue;
-      const touch = touches.get(part.id);
+      const touch = later.get(part.id);
       yield touch === undefined ? part : mergeParts(part, touch);
     }
   }
@@ -90,50 +85,42 @@ function note(later: MessageParts, touches: readonly MessagePart[]): void {
 /** Edits and redactions of messages that never began. */
 export async function lonelyTouches(view: ChatView): Promise<MessagePart[]> {
   const later: MessageParts = new Map();
-  note(later, (await view.tail()).touched);
+  const { begun, touched } = await view.tail();
+  note(later, touched);
   for (let segment = view.segments.count - 1; segment >= 0; segment -= 1) {
     note(later, await view.segments.touchedIn(segment));
   }
+  for (const { id } of begun) later.delete(id);
   const lonely: MessagePart[] = [];
-  const here = new Set((await view.tail()).begun.map(({ id }) => id));
   for (const part of later.values()) {
-    if (!here.has(part.id) && !(await view.segments.isBegun(part.id))) lonely.push(part);
+    if (!(await view.segments.isBegun(part.id))) lonely.push(part);
   }
   return lonely;
-}
-
-interface Stretch {
-  readonly thread: string;
-  readonly upTo: number;
 }
 
 /** Returns a test for the messages that a branch shows: its own, and those before the message it was forked from. */
 export async function visibleIn(view: ChatView, branch: string): Promise<Visible> {
   if (branch === '*') return () => true;
-  const stretches: Stretch[] = [];
-  const seen = new Set<string>();
+  /** The last event that counts of each branch. */
+  const limits = new Map<string, number>();
+  const isVisible: Visible = ({ thread, first }) =>
+    first <= (limits.get(thread === '' ? MAIN_BRANCH : thread) ?? -1);
   let [name, upTo] = [branch, Infinity];
-  while (name !== MAIN_BRANCH && !seen.has(name)) {
-    seen.add(name);
-    stretches.push({ thread: name, upTo });
+  while (name !== MAIN_BRANCH && !limits.has(name)) {
+    limits.set(name, upTo);
     const fork = view.overview.branches.find(({ id }) => id === name);
     if (fork === undefined) {
       if (name === branch) throw noBranch(branch);
       // Messages may name a branch that was never forked: such a branch begins empty.
-      return isIn(stretches);
+      return isVisible;
     }
     const parent = await findPart(view, fork.parentMessage);
     // The branch was forked from an unknown message: it shows what the main branch had by then.
     name = parent === undefined || parent.thread === '' ? MAIN_BRANCH : parent.thread;
     upTo = parent === undefined ? fork.seq : parent.first - (fork.before === true ? 1 : 0);
   }
-  stretches.push({ thread: MAIN_BRANCH, upTo });
-  return isIn(stretches);
-}
-
-function isIn(stretches: readonly Stretch[]): Visible {
-  const limits = new Map(stretches.map(({ thread, upTo }) => [thread, upTo]));
-  return ({ thread, first }) => first <= (limits.get(thread === '' ? MAIN_BRANCH : thread) ?? -1);
+  limits.set(MAIN_BRANCH, upTo);
+  return isVisible;
 }
 
 function noBranch(id: string): QuipuError<'NOT_FOUND'> {
@@ -202,7 +189,7 @@ export function toPayload(
     message_id: id === undefined ? newId(nowMs) : checkId(id, 'id'),
     role,
     ...(!isMain && { thread_id: checkId(branch, 'branch') }),
-    ...ofCompletion({ ...(model !== undefined && { model }), ...(usage && { usage }) }),
+    ...ofCompletion(given({ model, usage })),
   };
 }
 
@@ -213,16 +200,12 @@ export function ofCompletion({ model, usage, interrupted }: Completion): JsonObj
     if (amount === undefined || (Number.isSafeInteger(amount) && amount >= 0)) continue;
     throw invalid('usage', `must be a number of tokens from 0, got ${shown(amount)}`);
   }
-  return {
-    ...(model !== undefined && { model: checkLine(model, 'model', TITLE_CHARS_MAX) }),
-    ...(usage !== undefined && {
-      usage: {
-        ...(inputTokens !== undefined && { input_tokens: inputTokens }),
-        ...(outputTokens !== undefined && { output_tokens: outputTokens }),
-      },
-    }),
-    ...(interrupted !== undefined && checkBoolean(interrupted, 'interrupted') && { interrupted }),
-  };
+  return given({
+    model: model === undefined ? undefined : checkLine(model, 'model', TITLE_CHARS_MAX),
+    usage: usage && given({ input_tokens: inputTokens, output_tokens: outputTokens }),
+    interrupted:
+      (interrupted !== undefined && checkBoolean(interrupted, 'interrupted')) || undefined,
+  });
 }
 
 export async function assertCanBegin(
@@ -249,12 +232,22 @@ export async function mustFind(view: ChatView, id: string): Promise<MessagePart>
 
 export function assertExpected(view: ChatView, expected: number | undefined): void {
   if (expected === undefined || expected === view.events) return;
-  const message = `chat ${view.id} has ${view.events} events, not ${expected}; read on and try again`;
-  throw new QuipuError('HEAD_MOVED', message, {
-    context: view.id,
-    expected: String(expected),
-    head: String(view.events),
-  });
+  const { id: context, events: head } = view;
+  const message = `chat ${context} has ${head} events, not ${expected}; read on and try again`;
+  const data = { context, expected: String(expected), head: String(head) };
+  throw new QuipuError('HEAD_MOVED', message, data);
+}
+
+/** Checks what a page is asked for with, and fills in the rest. */
+export function checkPage(
+  { before = Infinity, limit = PAGE_MESSAGES_DEFAULT, maxContent = Infinity }: MessageQuery,
+  limitMin = 0,
+): { before: number; limit: number; maxContent: number } {
+  checkWhole(limit, 'limit', limitMin, PAGE_MESSAGES_MAX);
+  for (const [what, value] of Object.entries({ before, maxContent })) {
+    if (value !== Infinity) checkWhole(value, what, 0, Number.MAX_SAFE_INTEGER);
+  }
+  return { before, limit, maxContent };
 }
 
 /** A branch to read, or `*` for all of them. */

@@ -1,18 +1,19 @@
-import { checkWhole } from '../../base/check-value.ts';
 import { invalid } from '../../base/errors.ts';
-import {
-  PAGE_BYTES_MAX,
-  PAGE_MESSAGES_DEFAULT,
-  PAGE_MESSAGES_MAX,
-  SEARCH_MESSAGES_MAX,
-} from '../events/limits.ts';
+import { PAGE_BYTES_MAX, SEARCH_MESSAGES_MAX } from '../events/limits.ts';
 import { checkId } from '../events/names.ts';
 import { MAIN_BRANCH } from '../events/payloads.ts';
 import type { ChatView } from '../handle/chat-view.ts';
 import type { ChatHandle } from '../handle/chat-writer.ts';
-import type { Chat, MessagePage } from '../handle/chats.ts';
+import type { Chat, MessagePage, MessageQuery } from '../handle/chats.ts';
 import { type MessagePart, toDamaged, type ChatMessage } from '../projections/message-part.ts';
-import { checkBranch, findPart, visibleIn, walkBack, loadMessage } from './find-messages.ts';
+import {
+  checkPage,
+  checkBranch,
+  findPart,
+  visibleIn,
+  walkBack,
+  loadMessage,
+} from './find-messages.ts';
 
 type MessageVerbs = Pick<Chat, 'message' | 'messages' | 'search'>;
 
@@ -26,11 +27,8 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
     },
 
     async messages(query = {}) {
-      const { branch = MAIN_BRANCH, limit = PAGE_MESSAGES_DEFAULT } = query;
-      const { before = Infinity, maxContent = Infinity } = query;
-      checkWhole(limit, 'limit', 0, PAGE_MESSAGES_MAX);
-      if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);
-      if (maxContent !== Infinity) checkWhole(maxContent, 'maxContent', 0, Number.MAX_SAFE_INTEGER);
+      const { branch = MAIN_BRANCH } = query;
+      const { before, limit, maxContent } = checkPage(query);
       return view.run(async () => {
         const isVisible = await visibleIn(view, checkBranch(branch));
         const messages: ChatMessage[] = [];
@@ -50,13 +48,9 @@ export function messageVerbs(handle: ChatHandle): MessageVerbs {
     },
 
     async search(text, options = {}) {
-      const { branch = '*', limit = PAGE_MESSAGES_DEFAULT } = options;
-      const { before = Infinity, maxContent = Infinity } = options;
       if (typeof text !== 'string' || text === '') throw invalid('text', 'must not be empty');
-      checkWhole(limit, 'limit', 0, PAGE_MESSAGES_MAX);
-      if (before !== Infinity) checkWhole(before, 'before', 0, Number.MAX_SAFE_INTEGER);
-      const wanted = { text, branch: checkBranch(branch), limit, before, maxContent };
-      return searchMessages(handle, wanted);
+      const branch = checkBranch(options.branch ?? '*');
+      return searchMessages(handle, { text, branch, ...checkPage(options) });
     },
   };
 }
@@ -83,18 +77,9 @@ function toPage(
 /** The number of messages looked at while nobody else has the chat. */
 const STRETCH_MESSAGES = 20_000;
 
-interface Wanted {
-  readonly text: string;
-  readonly branch: string;
-  readonly limit: number;
-  /** Only messages that began before this event. */
-  readonly before: number;
-  readonly maxContent: number;
-}
-
 async function searchMessages(
   { view, home }: ChatHandle,
-  { text, branch, limit, before, maxContent }: Wanted,
+  { text, branch, limit, before, maxContent }: Required<MessageQuery> & { readonly text: string },
 ): Promise<MessagePage> {
   const wanted = text.toLocaleLowerCase('en');
   const found: ChatMessage[] = [];

@@ -85,23 +85,17 @@ async function assertUntouched(view: ChatView, id: string, deltas: number): Prom
     const what = `message ${id}`;
     throw new QuipuError('CLOSED', `${what} was completed by another writer`, { what });
   }
-  const isNew = part === undefined;
-  if (deltas === 0 ? isNew : part?.deltas === deltas) return;
-  throw new QuipuError(
-    'HEAD_MOVED',
-    `another writer adds to message ${id}; read it, and resume it if that writer is gone`,
-    { context: view.id, expected: String(deltas), head: String(part?.deltas ?? 0) },
-  );
+  if (deltas === 0 ? part === undefined : part?.deltas === deltas) return;
+  const message = `another writer adds to message ${id}; read it, and resume it if that writer is gone`;
+  const data = { context: view.id, expected: String(deltas), head: String(part?.deltas ?? 0) };
+  throw new QuipuError('HEAD_MOVED', message, data);
 }
 
-interface StreamStart {
-  readonly payload: MessagePayload;
-  /** The deltas and the text that the message has already. */
-  readonly deltas: number;
-  readonly text: string;
-}
-
-function openStream({ home, writer }: ChatHandle, start: StreamStart): MessageStream {
+/** `start` has the deltas and the text that the message has already. */
+function openStream(
+  { home, writer }: ChatHandle,
+  start: { readonly payload: MessagePayload; readonly deltas: number; readonly text: string },
+): MessageStream {
   const { payload } = start;
   const { message_id } = payload;
   const pieces: string[] = [start.text];
@@ -143,7 +137,11 @@ function openStream({ home, writer }: ChatHandle, start: StreamStart): MessageSt
       assertWellFormed(ready, 'text');
       half = isCut ? whole.slice(-1) : '';
       if (ready === '') return;
-      if (writes.length + Buffer.byteLength(ready) > PAYLOAD_BYTES_MAX) throw tooLong();
+      const size = writes.length + Buffer.byteLength(ready);
+      if (size > PAYLOAD_BYTES_MAX) {
+        const message = `a message takes at most ${PAYLOAD_BYTES_MAX} bytes`;
+        throw tooLarge('text', PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, message);
+      }
       pieces.push(ready);
       await writes.push(encodeUtf8(ready));
     },
@@ -167,9 +165,4 @@ function openStream({ home, writer }: ChatHandle, start: StreamStart): MessageSt
       return only(events);
     },
   };
-}
-
-function tooLong(): QuipuError<'TOO_LARGE'> {
-  const message = `a message takes at most ${PAYLOAD_BYTES_MAX} bytes`;
-  return tooLarge('text', PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, message);
 }

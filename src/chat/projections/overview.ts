@@ -46,20 +46,15 @@ export interface Hidden {
   readonly batches: readonly string[];
 }
 
-const hiddenProjection: Projection<Hidden> = {
-  name: 'hidden',
-  version: 1,
-  initial: () => ({ messages: [], batches: [] }),
-  apply(hidden, { type, payload }) {
-    if (type === 'message_redacted') {
-      return { ...hidden, messages: withId(hidden.messages, payload['message_id']) };
-    }
-    if (type === 'clarification_batch_redacted') {
-      return { ...hidden, batches: withId(hidden.batches, payload['batch_id']) };
-    }
-    return hidden;
-  },
-};
+function addHidden(hidden: Hidden, { type, payload }: ChatEvent): Hidden {
+  if (type === 'message_redacted') {
+    return { ...hidden, messages: withId(hidden.messages, payload['message_id']) };
+  }
+  if (type === 'clarification_batch_redacted') {
+    return { ...hidden, batches: withId(hidden.batches, payload['batch_id']) };
+  }
+  return hidden;
+}
 
 function withId(ids: readonly string[], id: unknown): readonly string[] {
   const isFull = ids.length >= HIDDEN_MAX;
@@ -134,7 +129,7 @@ export function emptyOverview(): Overview {
     clarification: clarificationProjection.initial(),
     batches: [],
     branches: branchesProjection.initial(),
-    hidden: hiddenProjection.initial(),
+    hidden: { messages: [], batches: [] },
     problems: [],
     problemCount: 0,
     strangers: [],
@@ -158,7 +153,7 @@ function addEvent(overview: Overview, event: ChatEvent): Overview {
     clarification: after,
     batches: addPlace(overview.batches, event, { before: clarification, after }),
     branches: branchesProjection.apply(overview.branches, event),
-    hidden: hiddenProjection.apply(overview.hidden, event),
+    hidden: addHidden(overview.hidden, event),
   };
 }
 

@@ -1,5 +1,6 @@
 import { toHash } from '../../base/brand.ts';
 import { corrupt, invalid, isQuipuError } from '../../base/errors.ts';
+import { groupsOf } from '../../base/groups-of.ts';
 import { shown } from '../../base/text.ts';
 import type { DocChange, LogChange } from '../../engine/batch.ts';
 import { readPieceList, toBlob, type ArchivePiece, type Line } from '../events/chat-lines.ts';
@@ -21,12 +22,8 @@ const PIECE_BYTES = 8_388_608;
 export function archiveVerbs(handle: ChatHandle): Pick<Chat, 'archive' | 'unarchive'> {
   const { view, home } = handle;
   return {
-    async archive() {
-      return view.run((now) => archive(home, now));
-    },
-    async unarchive() {
-      return view.run((now) => unarchive(home, now));
-    },
+    archive: async () => view.run((now) => archive(home, now)),
+    unarchive: async () => view.run((now) => unarchive(home, now)),
   };
 }
 
@@ -95,18 +92,8 @@ export async function eraseArchives({ view, home: { engine } }: ChatHandle): Pro
 async function* readPieces(view: ChatView): AsyncGenerator<string[], void, undefined> {
   for (let from = 0; from < view.events; from += PIECE_LINES) {
     const limit = Math.min(PIECE_LINES, view.events - from);
-    let piece: string[] = [];
-    let bytes = 0;
-    for (const line of (await view.readRaw(from, limit)).map(mustBeText)) {
-      if (piece.length > 0 && bytes + line.length > PIECE_BYTES) {
-        yield piece;
-        piece = [];
-        bytes = 0;
-      }
-      piece.push(line);
-      bytes += line.length;
-    }
-    if (piece.length > 0) yield piece;
+    const lines = (await view.readRaw(from, limit)).map(mustBeText);
+    yield* groupsOf(lines, PIECE_BYTES, ({ length }) => length);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   readPieceList,
   logLines,
   readLines,
+  readPages,
   type ChatLines,
 } from '../events/chat-lines.ts';
 import { isHeld, parseHeld, readMeta, type Archive } from '../events/documents.ts';
@@ -114,9 +115,7 @@ async function* refsFrom(
   lines: ChatLines,
   first: number,
 ): AsyncGenerator<string, void, undefined> {
-  const upcasters = new Upcasters();
-  for (let from = first; ; from += PAGE) {
-    const page = await readLines(lines, upcasters, from, PAGE);
+  for await (const page of readPages(lines, new Upcasters(), first)) {
     const damaged = page.find(({ problem }) => problem?.kind === 'unreadable');
     if (damaged?.problem !== undefined) {
       // Nobody can know the blobs that such a line names, so nothing may be removed.
@@ -126,6 +125,5 @@ async function* refsFrom(
       throw corrupt(file, `${what}; restore it, or export the chat and remove it`);
     }
     yield* refsIn(page);
-    if (page.length < PAGE) return;
   }
 }

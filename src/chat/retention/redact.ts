@@ -4,7 +4,7 @@ import { invalid, notFound } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { blankLine, redactionOf, type Subject, isAttachment } from '../events/payloads.ts';
-import { logLines, readLines } from '../events/chat-lines.ts';
+import { logLines, readPages } from '../events/chat-lines.ts';
 import type { ChatEvent } from '../events/event.ts';
 import { HIDDEN_MAX, REASON_BYTES_MAX } from '../events/limits.ts';
 import { checkId, eventsLog } from '../events/names.ts';
@@ -154,7 +154,7 @@ async function findTargets({ home, view }: ChatHandle, subject: Subject): Promis
   const segments = new Set<number>();
   let unreadable = 0;
   for (let from = 0; ; from += PAGE_LINES) {
-    const page = await lines.read(from, PAGE_LINES);
+    const page = await lines(from, PAGE_LINES);
     for (const [at, line] of page.entries()) {
       if (typeof line !== 'string') {
         unreadable += 1;
@@ -181,10 +181,8 @@ async function eraseFound(
   { kind }: Subject,
   { targets, segments }: Found,
 ): Promise<number> {
-  let count = await eraseBlobs(
-    engine,
-    targets.flatMap(({ blob }) => (blob === undefined ? [] : [blob])),
-  );
+  const named = targets.flatMap(({ blob }) => blob ?? []);
+  let count = await eraseBlobs(engine, named);
   if (targets.length > 0) {
     const erasures = targets.map(({ seq, text }) => ({ line: seq - 1, text }));
     await engine.upkeep.eraseLines(eventsLog(view.id), erasures);
@@ -192,10 +190,8 @@ async function eraseFound(
   // The memory of this process may have the text; the log does not any more.
   view.forget();
   const overviews = kind === 'clarification';
-  count += await eraseBlobs(
-    engine,
-    await view.run((now) => now.segments.renew({ segments, overviews })),
-  );
+  const folds = await view.run((now) => now.segments.renew({ segments, overviews }));
+  count += await eraseBlobs(engine, folds);
   // The overview that was just read may have the text, too.
   if (overviews) view.forget();
   return count;
@@ -231,22 +227,18 @@ async function eraseAttached(
   return { erased, kept };
 }
 
-const PAGE = 1000;
-
 /** Returns whether a chat has these bytes as an attachment of another message than this one. */
 async function hasOtherUse(
   { engine, upcasters }: ChatsHome,
   hash: string,
   { chat, message }: { readonly chat: string; readonly message: string },
 ): Promise<boolean> {
-  const lines = logLines(engine, chat);
-  for (let from = 0; ; from += PAGE) {
-    const page = await readLines(lines, upcasters, from, PAGE);
+  for await (const page of readPages(logLines(engine, chat), upcasters)) {
     for (const { written } of page) {
       if (written === undefined || !isAttachment(written)) continue;
       if (written.payload['hash'] !== hash) continue;
       if (written.payload['message_id'] !== message) return true;
     }
-    if (page.length < PAGE) return false;
   }
+  return false;
 }

@@ -1,6 +1,7 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { toHash } from '../../base/brand.ts';
 import { isQuipuError, orNothing } from '../../base/errors.ts';
+import { given } from '../../base/given.ts';
 import { hashBytes } from '../../base/hash.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -8,6 +9,7 @@ import { mustRead, toBlob } from '../events/chat-lines.ts';
 import { segmentsLog } from '../events/names.ts';
 import type { ReadLine } from '../events/read-line.ts';
 import {
+  inOrder,
   messagesProjection,
   toParts,
   type MessageParts,
@@ -40,12 +42,12 @@ import {
 /** Events of a segment, when its fold is missing. */
 type ReadSegment = (segment: number) => Promise<readonly ReadLine[]>;
 
-interface SealedSegment {
+/** The events after the last segment. */
+export interface Tail {
   readonly parts: MessageParts;
-  readonly overview: Overview;
-  readonly refs: readonly string[];
-  /** The first event of the segment that could not be read. */
-  readonly damaged: number | undefined;
+  readonly refs: Set<string>;
+  /** The first event that could not be read. */
+  damaged: number | undefined;
 }
 
 export class Segments {
@@ -101,7 +103,7 @@ export class Segments {
   }
 
   /** Folds one more segment in. Returns false when others wrote here meanwhile: then all is to be read again. */
-  async seal({ parts, overview, refs, damaged }: SealedSegment): Promise<boolean> {
+  async seal({ parts, refs, damaged }: Tail, overview: Overview): Promise<boolean> {
     const segment = this.#count;
     this.#damaged ??= damaged;
     const split = await splitParts(parts, (id) => this.isBegun(id));
@@ -117,8 +119,8 @@ export class Segments {
       ...toFolds(split, put),
       ids: hashBytes(ids),
       begun: this.#begun + split.begun.length,
-      refs,
-      ...(this.#damaged !== undefined && { damaged: this.#damaged }),
+      refs: [...refs],
+      ...given({ damaged: this.#damaged }),
     };
     blobs.push({ hash: hashBytes(ids), bytes: ids });
     const stored = await this.#store(line, blobs);
@@ -146,8 +148,7 @@ export class Segments {
   async begunIn(segment: number): Promise<readonly MessagePart[]> {
     const own = this.#own.get(segment);
     if (own !== undefined) return own.begun;
-    const line = await this.#readLine(this.#begin + segment);
-    const stored = line && (await this.#readParts(line.messages));
+    const stored = await this.#readBegun(segment);
     return stored ?? (await this.#makeAgain(segment)).begun;
   }
 
@@ -240,16 +241,21 @@ export class Segments {
   }
 
   async #makeAgain(segment: number): Promise<SplitParts> {
-    const lines = await this.#readSegment(segment);
-    const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]));
-    const parts = fold(messagesProjection, events);
     const index = await this.#ids();
     const isOlder = async (id: string): Promise<boolean> => {
       const [first = segment] = index.find(id);
       if (first >= segment) return false;
       return (await this.begunIn(first)).some((begun) => begun.id === id);
     };
-    return splitParts(parts, isOlder);
+    return splitParts(await this.#foldAgain(segment), isOlder);
+  }
+
+  async #foldAgain(segment: number): Promise<MessageParts> {
+    const lines = await this.#readSegment(segment);
+    return fold(
+      messagesProjection,
+      lines.flatMap(({ event }) => event ?? []),
+    );
   }
 
   async #ids(): Promise<IdIndex> {
@@ -273,19 +279,17 @@ export class Segments {
   async #rebuildIndex(): Promise<IdIndex> {
     const index = new IdIndex();
     for (let segment = 0; segment < this.#count; segment += 1) {
-      const line = await this.#readLine(this.#begin + segment);
-      const stored = line && (await this.#readParts(line.messages));
-      const begun = stored ?? (await this.#begunAnew(segment));
+      // A fold without the index has messages that began before, too, which costs one needless lookup.
+      const stored = await this.#readBegun(segment);
+      const begun = stored ?? inOrder(await this.#foldAgain(segment));
       index.add(begun.map(({ id }) => id));
     }
     return index;
   }
 
-  /** This works without the index. A message that began before is among these too, which costs one needless lookup. */
-  async #begunAnew(segment: number): Promise<readonly MessagePart[]> {
-    const lines = await this.#readSegment(segment);
-    const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]));
-    return [...fold(messagesProjection, events).values()].filter(({ first }) => first > 0);
+  async #readBegun(segment: number): Promise<readonly MessagePart[] | undefined> {
+    const line = await this.#readLine(this.#begin + segment);
+    return line && this.#readParts(line.messages);
   }
 
   async #readParts(hash: string): Promise<readonly MessagePart[] | undefined> {
