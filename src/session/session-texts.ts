@@ -2,13 +2,17 @@ import { isQuipuError, orNothing } from '../base/errors.ts';
 import { sha256Hex } from '../base/hash.ts';
 import { join } from 'node:path';
 import { eachName } from '../engine/each-name.ts';
-import type { Engine } from '../engine/engine.ts';
 import type { Io, IoFile } from '../engine/io.ts';
 import type { TextChange, TextDocument, TextMarks, TextPage, TextSource } from '../engine/texts.ts';
 import { artifactsFolderOf } from './files/session-names.ts';
 import { readBytes, withOpen } from './files/write-file.ts';
 import { standingOf } from './keep/find-session.ts';
-import { Registry, currentFile, type SessionRecord } from './records/registry.ts';
+import {
+  Registry,
+  currentFile,
+  type SessionRecord,
+  type SessionsHome,
+} from './records/registry.ts';
 import { SESSIONS_PREFIX } from './records/session-refs.ts';
 import {
   readEntryLines,
@@ -26,15 +30,10 @@ import { agentIdOf, artifactIdOf, Artifacts } from './artifacts/artifacts.ts';
 const LATELY_MS = 600_000;
 const LOOK_AGAIN_MS = 5000;
 
-/** The disk that sessions of this machine are on. */
-export interface SessionPlace {
-  readonly engine: Engine;
-  readonly io: Io;
-  readonly clock: () => number;
-  /** The folder of sessions of the store. */
-  readonly root: string | undefined;
+/** The store and the disk of the sessions of this machine. */
+type SessionPlace = Pick<SessionsHome, 'engine' | 'io' | 'clock' | 'root'> & {
   readonly host: string;
-}
+};
 
 export function sessionTexts(place: SessionPlace): TextSource {
   const { io, clock } = place;

@@ -36,10 +36,7 @@ interface Found {
   readonly unreadable: number;
 }
 
-interface Wish {
-  readonly reason: string;
-  readonly everywhere: boolean;
-}
+type Wish = Required<Omit<RedactOptions, 'erase'>>;
 
 export function redactVerbs(handle: ChatHandle): Pick<Chat, 'redact' | 'redactBatch'> {
   const { view } = handle;
@@ -70,14 +67,11 @@ export function redactVerbs(handle: ChatHandle): Pick<Chat, 'redact' | 'redactBa
   };
 }
 
-interface Known {
-  readonly isHidden: boolean;
-  readonly isErased: boolean;
-  readonly attached: readonly string[];
-}
-
 /** Throws NOT_FOUND when no event of the chat is about the subject. Call this within `view.run`. */
-async function mustKnow(handle: ChatHandle, subject: Subject): Promise<Known> {
+async function mustKnow(
+  handle: ChatHandle,
+  subject: Subject,
+): Promise<{ isHidden: boolean; isErased: boolean; attached: readonly string[] }> {
   const { view } = handle;
   if (subject.kind === 'message') {
     const { redacted, attachments } = await mustFind(view, subject.id);

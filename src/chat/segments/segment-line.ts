@@ -1,4 +1,5 @@
 import { isFields } from '../../base/fields.ts';
+import { given } from '../../base/given.ts';
 import { isAttachment, refOf } from '../events/payloads.ts';
 import type { ReadLine } from '../events/read-line.ts';
 import { byPlace, type MessageParts, type MessagePart } from '../projections/message-part.ts';
@@ -37,8 +38,7 @@ export function segmentOf(seq: number): number {
 
 /** Returns undefined when the line is something else: then there is no cache, and one is made. */
 export function parseSegmentLine(line: string | undefined): SegmentLine | undefined {
-  if (line === undefined) return undefined;
-  const value: unknown = JSON.parse(line);
+  const value: unknown = line === undefined ? undefined : JSON.parse(line);
   if (!isFields(value)) return undefined;
   const { made_by, begin, segment, overview, messages, touches, ids, begun, refs, damaged } = value;
   const isHash = (text: unknown): text is string =>
@@ -51,8 +51,8 @@ export function parseSegmentLine(line: string | undefined): SegmentLine | undefi
   if (!isHash(overview) || !isHash(messages) || !isHash(ids)) return undefined;
   if (touches !== undefined && !isHash(touches)) return undefined;
   if (!Array.isArray(refs) || !refs.every(isHash)) return undefined;
-  const touched = touches === undefined ? {} : { touches };
-  const holed = isCount(damaged) ? { damaged } : {};
+  const touched = given({ touches });
+  const holed = given({ damaged: isCount(damaged) ? damaged : undefined });
   return { made_by, begin, segment, overview, messages, ...touched, ids, begun, refs, ...holed };
 }
 

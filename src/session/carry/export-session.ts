@@ -84,13 +84,11 @@ export async function importSession(
   return { id: header.id, file };
 }
 
-/** The file of a session, and the blobs that come with it. */
-interface Imported {
-  readonly from: string;
-  readonly blobs: AsyncIterable<Uint8Array>;
-}
-
-async function findImported(io: Io, path: string): Promise<Imported> {
+/** Finds the file of a session, and the blobs that come with it. */
+async function findImported(
+  io: Io,
+  path: string,
+): Promise<{ from: string; blobs: AsyncIterable<Uint8Array> }> {
   const stat = await io.stat(path);
   if (stat?.kind === 'folder') {
     const name = (await io.list(path)).find(isSessionName);
@@ -98,29 +96,24 @@ async function findImported(io: Io, path: string): Promise<Imported> {
     return { from: join(path, name), blobs: blobsIn(io, join(path, BLOBS), () => true) };
   }
   if (stat?.kind !== 'file' || !isSessionName(basename(path))) {
-    throw invalid(
-      'folder',
-      `must be a folder with a session, or a session called ….jsonl, and ${path} is not`,
-    );
+    const problem = 'must be a folder with a session, or a session called ….jsonl';
+    throw invalid('folder', `${problem}, and ${path} is not`);
   }
   const refs = await withFile(io, path, (opened) => scanReferences(opened));
   const folder = await findBlobs(io, path);
-  const blobs = folder === undefined ? none() : blobsIn(io, folder, (name) => refs.has(name));
-  return { from: path, blobs };
+  return { from: path, blobs: blobsIn(io, folder, (name) => refs.has(name)) };
 }
 
 /** Programs keep `blobs` beside the folder of all their sessions. */
-async function findBlobs(io: Io, path: string): Promise<string | undefined> {
-  let folder = dirname(path);
+async function findBlobs(io: Io, path: string): Promise<string> {
+  let [folder, blobs] = [dirname(path), ''];
   for (let level = 0; level < BLOBS_LEVELS; level += 1) {
-    const blobs = join(folder, BLOBS);
-    if ((await io.stat(blobs))?.kind === 'folder') return blobs;
+    blobs = join(folder, BLOBS);
+    if ((await io.stat(blobs))?.kind === 'folder') break;
     folder = dirname(folder);
   }
-  return undefined;
+  return blobs;
 }
-
-async function* none(): AsyncGenerator<Uint8Array> {}
 
 async function* blobsIn(
   io: Io,

@@ -79,21 +79,16 @@ export async function settleMove(home: MoveHome, record: SessionRecord): Promise
     const now = (await registry.get(record.id)) ?? record;
     if (now.movingTo === undefined) return now;
     // Another move began meanwhile, to a place that nobody has checked here.
-    if (now.movingTo !== movingTo || now.file !== record.file) throw movedMeanwhile(now);
+    if (now.movingTo !== movingTo || now.file !== record.file) {
+      const message = `session ${now.id} is being moved by another process; try again`;
+      throw locked(now.file, 'another process', message);
+    }
     const isMoved =
       (await io.stat(now.file)) === undefined && (await io.stat(movingTo)) !== undefined;
     if (isMoved) return finish(home, now.id, { from: now.file, to: movingTo });
     await undo(home, { id: now.id, file: now.file }, movingTo);
     return { id: now.id, file: now.file };
   });
-}
-
-function movedMeanwhile({ id, file }: SessionRecord): QuipuError<'LOCKED'> {
-  return locked(
-    file,
-    'another process',
-    `session ${id} is being moved by another process; try again`,
-  );
 }
 
 async function moveLocked(
@@ -119,23 +114,14 @@ async function moveLocked(
     try {
       await undo(home, { id, file: from }, to);
     } catch (failure) {
-      throw rollbackFailure(step, from, failure);
+      // The next opening settles the rest.
+      const message = `Failed to move ${step} and rollback: ${messageOf(failure)}`;
+      const errno = (failure as { code?: string }).code ?? 'EIO';
+      throw new QuipuError('IO', message, { path: from, errno }, { cause: failure });
     }
     throw error;
   }
   await finish(home, id, { from, to });
-}
-
-/** Reports the failure, and the failure of undoing it. The next opening settles the rest. */
-function rollbackFailure(step: string, path: string, failure: unknown): QuipuError<'IO'> {
-  const reason = messageOf(failure);
-  const errno = (failure as { code?: string }).code ?? 'EIO';
-  return new QuipuError(
-    'IO',
-    `Failed to move ${step} and rollback: ${reason}`,
-    { path, errno },
-    { cause: failure },
-  );
 }
 
 async function assertNoClash(io: Io, { id, file: from }: SessionRecord, to: string): Promise<void> {

@@ -112,12 +112,7 @@ function isHash(hash: string): boolean {
 // are those that such programs know.
 
 /** The place of the blobs, such as `BlobFiles`. */
-export interface EntryBlobs {
-  put(bytes: Uint8Array): Promise<BlobFile>;
-  putSync(bytes: Uint8Array): BlobFile;
-  get(hash: string): Promise<Uint8Array | null>;
-  getSync(hash: string): Uint8Array | null;
-}
+export type EntryBlobs = Pick<BlobFiles, 'put' | 'putSync' | 'get' | 'getSync'>;
 
 type Warn = (warning: SessionWarning) => void;
 

@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import { createSha256 } from '../../base/hash.ts';
 import type { Io, IoFile } from '../../engine/io.ts';
 import { SUMS_FOLDER, sumsOf } from './file-sums.ts';
-import { isErrno, makeFolders, writeAll, writeWhole } from './write-file.ts';
+import { isErrno, makeFolders, withOpen, writeAll, writeWhole } from './write-file.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -60,8 +60,7 @@ export interface FilePlace {
 
 /** Copies a file, reads the copy back, and compares, so that the caller may remove the original. */
 export async function copyFile(from: FilePlace, to: FilePlace): Promise<void> {
-  const source = await from.io.open(from.path, 'read');
-  try {
+  await withOpen(from.io, from.path, 'read', async (source) => {
     const size = await source.size();
     await writeWhole(to.io, to.path, async (target) => {
       const sum = await copyBytes(source, { target, from: 0, to: size, at: 0 });
@@ -70,9 +69,7 @@ export async function copyFile(from: FilePlace, to: FilePlace): Promise<void> {
       if (check.digest() === sum) return;
       throw Object.assign(new Error(`the copy of ${from.path} differs`), { code: 'EIO' });
     });
-  } finally {
-    await source.close();
-  }
+  });
 }
 
 /** Copies a file in the same way, and its checksums, where there are any. */
@@ -136,10 +133,7 @@ async function* pieces(
 export async function removeTree(io: Io, path: string): Promise<void> {
   const kind = (await io.stat(path))?.kind;
   if (kind === undefined) return;
-  if (kind !== 'folder') {
-    await io.remove(path);
-    return;
-  }
+  if (kind !== 'folder') return io.remove(path);
   for (const name of await io.list(path)) await removeTree(io, join(path, name));
   await io.removeFolder(path);
 }

@@ -17,6 +17,7 @@ import {
   writeAll,
   writeWhole,
   withFileLock,
+  withOpen,
 } from './write-file.ts';
 
 // Checksums of the bytes of a file when we wrote or saw them. Session files and artifacts are plain files that other
@@ -74,36 +75,39 @@ export async function readSums(io: Io, path: string): Promise<Sums> {
 /** Covers the new bytes at the end of a file. `lines` false: all of the file is one finished text. */
 export async function coverFile(io: Io, path: string, lines = true): Promise<void> {
   const sums = await readSums(io, path);
-  const file = await io.open(path, 'read');
-  let added: SumRange[];
-  try {
+  const from = coveredBy(sums);
+  await withOpen(io, path, 'read', async (file) => {
     const size = await file.size();
-    const to = lines ? await endOfLines(file, { from: coveredBy(sums), to: size }) : size;
-    if (sums.damaged || to <= coveredBy(sums)) return;
+    const to = lines ? await endOfLines(file, { from, to: size }) : size;
+    if (sums.damaged || to <= from) return;
     const last = sums.ranges.length > 1 ? sums.ranges.at(-1) : undefined;
-    const before = sums.ranges.at(-2)?.end ?? 0;
-    const grows = last !== undefined && last.end - before < RANGE_BYTES ? last : undefined;
-    added = await sumUp(file, { from: coveredBy(sums), to, begin: before, grows });
-    await writeRanges(io, path, { sums, first: sums.ranges.length - (grows ? 1 : 0), added });
-  } finally {
-    await file.close();
-  }
+    const begin = sums.ranges.at(-2)?.end ?? 0;
+    const grows = last !== undefined && last.end - begin < RANGE_BYTES ? last : undefined;
+    const added = await sumUp(file, { from, to }, grows && { begin, sum: grows.sum });
+    const kept = sums.ranges.length - (grows === undefined ? 0 : 1);
+    const place = sumsOf(path);
+    await makeFolders(io, dirname(place));
+    await withOpen(io, place, 'create', async (target) => {
+      if (sums.ranges.length === 0) await writeAll(target, encodeSumsHead(), 0);
+      const bytes = Buffer.concat(added.map(encodeSumRange));
+      await writeAll(target, bytes, SUM_RECORD_BYTES + kept * SUM_RECORD_BYTES);
+    });
+  });
 }
 
-interface Growth extends Span {
-  /** The position where the growing range begins. */
-  readonly begin: number;
-  readonly grows: SumRange | undefined;
-}
-
-async function sumUp(file: IoFile, { from, to, begin, grows }: Growth): Promise<SumRange[]> {
+/** `grows`: the last range, which takes more bytes; the place where it begins and its checksum so far. */
+async function sumUp(
+  file: IoFile,
+  { from, to }: Span,
+  grows: { readonly begin: number; readonly sum: number } | undefined,
+): Promise<SumRange[]> {
   const ranges: SumRange[] = [];
   let at = from;
   if (from === 0) {
     at = Math.min(to, await endOfFirstLine(file, to));
     ranges.push({ end: at, sum: await sumOf(file, { from: 0, to: at }) });
   } else if (grows !== undefined) {
-    at = Math.min(to, Math.max(from, begin + RANGE_BYTES));
+    at = Math.min(to, Math.max(from, grows.begin + RANGE_BYTES));
     ranges.push({ end: at, sum: await sumOf(file, { from, to: at }, grows.sum) });
   }
   while (at < to) {
@@ -112,23 +116,6 @@ async function sumUp(file: IoFile, { from, to, begin, grows }: Growth): Promise<
     at = end;
   }
   return ranges;
-}
-
-async function writeRanges(
-  io: Io,
-  path: string,
-  { sums, first, added }: { sums: Sums; first: number; added: readonly SumRange[] },
-): Promise<void> {
-  const place = sumsOf(path);
-  await makeFolders(io, dirname(place));
-  const file = await io.open(place, 'create');
-  try {
-    if (sums.ranges.length === 0) await writeAll(file, encodeSumsHead(), 0);
-    const bytes = Buffer.concat(added.map(encodeSumRange));
-    await writeAll(file, bytes, SUM_RECORD_BYTES + first * SUM_RECORD_BYTES);
-  } finally {
-    await file.close();
-  }
 }
 
 /** Returns every span between `from` and `to` that has changed, joined where spans touch. */

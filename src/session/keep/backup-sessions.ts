@@ -1,5 +1,6 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { QuipuError, corrupt } from '../../base/errors.ts';
+import { parseJsonObject } from '../../base/fields.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { Io } from '../../engine/io.ts';
 import type { FileCopies } from '../../engine/upkeep.ts';
@@ -169,12 +170,9 @@ async function readPlaces(io: Io, folder: string): Promise<Places> {
   const path = join(folder, LIST);
   const bytes = await readWhole(io, path);
   if (bytes === undefined) return {};
-  const message = `${path} is damaged: it does not say which sessions are in the backup`;
-  try {
-    const places = Object(JSON.parse(bytes.toString('utf8'))) as Places;
-    if (Object.values(places).every((place) => typeof place === 'string')) return places;
-  } catch (error) {
-    throw corrupt(path, message, { cause: error });
+  const places = parseJsonObject(bytes.toString('utf8'));
+  if (places !== undefined && Object.values(places).every((place) => typeof place === 'string')) {
+    return places as Places;
   }
-  throw corrupt(path, message);
+  throw corrupt(path, `${path} is damaged: it does not say which sessions are in the backup`);
 }

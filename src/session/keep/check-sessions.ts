@@ -5,20 +5,13 @@ import type { Problem } from '../../engine/upkeep.ts';
 import { SUMS_FOLDER, coveredBy, findChanged, readSums, sumsOf } from '../files/file-sums.ts';
 import { artifactsFolderOf, isSessionName } from '../files/session-names.ts';
 import { readHeader, withFile } from '../log/session-file.ts';
-import { currentFile, type Registry, type SessionRecord } from '../records/registry.ts';
+import { currentFile, type SessionRecord, type SessionsHome } from '../records/registry.ts';
 import { NOT_ITS_OWN, standingOf } from './find-session.ts';
 
 const GONE =
   'the file is gone; restore it from a backup, or forget it: quipu session gc --forget-missing';
 
-export interface SessionsHere {
-  readonly io: Io;
-  readonly registry: Registry;
-  /** The name of this machine. */
-  readonly host: string;
-  /** The store's own folder of sessions. */
-  readonly root: string | undefined;
-}
+type SessionsHere = Pick<SessionsHome, 'io' | 'registry' | 'root'> & { readonly host: string };
 
 /** Compares every file of every session that is kept on this machine with its checksums. Changes nothing. */
 export async function* checkSessions(here: SessionsHere): AsyncGenerator<Problem> {
@@ -29,19 +22,22 @@ export async function* checkSessions(here: SessionsHere): AsyncGenerator<Problem
     const file = await currentFile(io, record);
     const isOwn = (await standingOf(here, record)) === 'own';
     if (isOwn) yield* checkSession(io, { ...record, file }, seen);
-    else yield notOwn(record.id, file, (await io.stat(file)) === undefined);
+    // A file that may be somebody else's is not read.
+    else {
+      const isGone = (await io.stat(file)) === undefined;
+      yield toLost(record.id, { file, offset: 0, what: isGone ? GONE : NOT_ITS_OWN });
+    }
   }
   for await (const record of registry.copies()) {
     // Nobody asked the store to keep a copy, so a copy that is gone is no loss.
     if ((await io.stat(record.file)) === undefined) continue;
     if ((await standingOf(here, record)) === 'own') yield* checkSession(io, record, seen);
-    else yield notOwn(record.id, record.file, false);
+    else yield toLost(record.id, { file: record.file, offset: 0, what: NOT_ITS_OWN });
   }
 }
 
-/** A file that may be somebody else's is not read. */
-function notOwn(id: string, file: string, isGone: boolean): Problem {
-  return { what: isGone ? GONE : NOT_ITS_OWN, file, offset: 0, id, severity: 'lost' };
+function toLost(id: string, problem: Pick<Problem, 'file' | 'offset' | 'what'>): Problem {
+  return { ...problem, id, severity: 'lost' };
 }
 
 async function* checkSession(
@@ -76,20 +72,11 @@ async function* checkFolder(
   }
 }
 
-interface Checked {
-  readonly id: string;
-  readonly file: string;
-  readonly isSession: boolean;
-}
-
-async function* checkFile(io: Io, { id, file, isSession }: Checked): AsyncGenerator<Problem> {
-  const lost = (offset: number, what: string): Problem => ({
-    what,
-    file,
-    offset,
-    id,
-    severity: 'lost',
-  });
+async function* checkFile(
+  io: Io,
+  { id, file, isSession }: { id: string; file: string; isSession: boolean },
+): AsyncGenerator<Problem> {
+  const lost = (offset: number, what: string): Problem => toLost(id, { file, offset, what });
   const sums = await readSums(io, file);
   if (sums.damaged) {
     const what = `its checksums in ${sumsOf(file)} are damaged; remove that file, and they are made again`;

@@ -280,12 +280,9 @@ export async function removeSession(home: SessionsHome, record: SessionRecord): 
   try {
     await removeTree(io, folder);
   } catch (error) {
-    const reason = messageOf(error);
-    throw new QuipuError(
-      'IO',
-      `Session file deleted but failed to remove artifacts directory ${folder}: ${reason}`,
-      { path: folder, errno: (error as { code?: string }).code ?? 'EIO' },
-      { cause: error },
-    );
+    const what = `Session file deleted but failed to remove artifacts directory ${folder}`;
+    const errno = (error as { code?: string }).code ?? 'EIO';
+    const message = `${what}: ${messageOf(error)}`;
+    throw new QuipuError('IO', message, { path: folder, errno }, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Hash } from '../../base/brand.ts';
-import { corrupt, orNothing, messageOf } from '../../base/errors.ts';
+import { orNothing, messageOf } from '../../base/errors.ts';
 import { eachDoc } from '../../engine/each-name.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io, IoStat } from '../../engine/io.ts';
@@ -38,10 +38,7 @@ export function sessionRoots(
   return {
     kind: 'sessions',
     async *roots() {
-      for await (const row of eachDoc(engine, REFS_PREFIX)) {
-        yield* blobsOf(row);
-        for (const [sha256, of] of unresolvedOf(row)) files.want(sha256, of);
-      }
+      for await (const row of eachDoc(engine, REFS_PREFIX)) yield* files.takePage(row);
       const registry = new Registry(engine);
       if (hasFiles) {
         for await (const record of registry.all()) yield* files.take(record);
@@ -50,54 +47,16 @@ export function sessionRoots(
       yield* files.resolve();
       yield* files.keepAll();
     },
-    rootsIn({ docs }) {
+    *rootsIn({ docs }) {
       for (const row of docs) {
-        if (row.name.startsWith(REFS_PREFIX)) {
-          for (const [sha256, of] of unresolvedOf(row)) files.want(sha256, of);
-        } else if (row.name.startsWith(SESSIONS_PREFIX) || row.name.startsWith(COPIES_PREFIX)) {
-          if (hasFiles) files.hear(parseRecord(row));
-        }
+        const isRecord = [SESSIONS_PREFIX, COPIES_PREFIX].some((name) => row.name.startsWith(name));
+        if (row.name.startsWith(REFS_PREFIX)) yield* files.takePage(row);
+        else if (isRecord && hasFiles) files.heard.push(parseRecord(row));
       }
-      return docs
-        .filter(({ name }) => name.startsWith(REFS_PREFIX))
-        .flatMap((row) => [...blobsOf(row)]);
     },
     late: () => files.late(),
     unread: () => files.unread.map(({ id, file, why }) => `session ${id} at ${file}: ${why}`),
   };
-}
-
-function sessionOf(row: DocRow): string {
-  const [of = ''] = row.name.slice(REFS_PREFIX.length).split('/');
-  return of;
-}
-
-function* blobsOf(row: DocRow): Generator<Root> {
-  for (const hash of Object.values(parseRefsPage(row))) {
-    if (hash === null) continue;
-    if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) {
-      throw corrupt(row.name, `the document ${row.name} names something that is no blob`);
-    }
-    yield { blob: hash as Hash, of: sessionOf(row) };
-  }
-}
-
-/** Yields references to blobs that the store lacked when they were noted. The store may have them by now. */
-function* unresolvedOf(row: DocRow): Generator<[sha256: string, of: string]> {
-  for (const [sha256, hash] of Object.entries(parseRefsPage(row))) {
-    if (hash === null) yield [sha256, sessionOf(row)];
-  }
-}
-
-interface UnreadFile {
-  readonly id: string;
-  readonly file: string;
-  readonly why: string;
-}
-
-interface Seen {
-  readonly of: string;
-  readonly stat: IoStat | undefined;
 }
 
 /** One session while its files are read. */
@@ -113,15 +72,16 @@ interface Reading {
  * part.
  */
 class FilesInUse {
-  readonly unread: UnreadFile[] = [];
+  readonly unread: { readonly id: string; readonly file: string; readonly why: string }[] = [];
+  /** Sessions that became known while the collection runs. */
+  readonly heard: SessionRecord[] = [];
   readonly #engine: Engine;
   readonly #io: Io;
   readonly #root: string | undefined;
   /** By path. */
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, { readonly of: string; readonly stat: IoStat | undefined }>();
   /** References whose blob the store does not have, and the sessions they belong to. */
   readonly #wanted = new Map<string, string>();
-  readonly #heard: SessionRecord[] = [];
   #keepsAll = false;
 
   /** `root` is the store's own folder of sessions. */
@@ -131,13 +91,13 @@ class FilesInUse {
     this.#root = root;
   }
 
-  /** Adds a session that became known while the collection runs. */
-  hear(record: SessionRecord): void {
-    this.#heard.push(record);
-  }
-
-  want(sha256: string, of: string): void {
-    this.#wanted.set(sha256, of);
+  /** Yields the blobs on a page of references. Those that the store lacked then may be there by now. */
+  *takePage(row: DocRow): Generator<Root> {
+    const [of = ''] = row.name.slice(REFS_PREFIX.length).split('/');
+    for (const [sha256, hash] of Object.entries(parseRefsPage(row))) {
+      if (hash === null) this.#wanted.set(sha256, of);
+      else yield { blob: hash as Hash, of };
+    }
   }
 
   /**
@@ -150,24 +110,21 @@ class FilesInUse {
     const reading: Reading = { id, known, searched: new Map(), references: new Set() };
     try {
       // A file that was read before, and has not changed since, was the session's own then.
-      if (!isSameFile(known.get(file), await this.#io.stat(file))) await this.#assertOwn(record);
+      if (!isSameFile(known.get(file), await this.#io.stat(file))) {
+        const standing = await standingOf({ io: this.#io, root: this.#root }, record);
+        if (standing !== 'own') throw new Error(NOT_ITS_OWN);
+      }
       yield* this.#read(file, reading);
       yield* this.#read(tornFileOf(file), reading, true);
       const folder = artifactsFolderOf(file);
       if (folder !== undefined) yield* this.#readFolder(folder, reading);
     } catch (error) {
-      const why = messageOf(error);
-      this.unread.push({ id, file, why });
+      this.unread.push({ id, file, why: messageOf(error) });
       return;
     }
     // A copy is read with its session, and is not remembered.
     const current = remembers ? await new Registry(this.#engine).get(id) : undefined;
     if (current?.file === record.file) await rememberSearched(this.#engine, reading);
-  }
-
-  async #assertOwn(record: SessionRecord): Promise<void> {
-    const standing = await standingOf({ io: this.#io, root: this.#root }, record);
-    if (standing !== 'own') throw new Error(NOT_ITS_OWN);
   }
 
   /** Yields the blobs that the store lacked before and has by now. */
@@ -182,12 +139,12 @@ class FilesInUse {
 
   /** Yields the references written since, in every file. Commits nothing. */
   async *late(): AsyncGenerator<Root> {
-    for (const record of this.#heard.splice(0)) {
+    for (const record of this.heard.splice(0)) {
       // A session is noted before it is written. A file that is not there yet refers to nothing that was not noted,
       // too.
       const isThere = (await this.#io.stat(await currentFile(this.#io, record))) !== undefined;
       if (isThere) yield* this.take(record, false);
-      else this.#heard.push(record);
+      else this.heard.push(record);
     }
     for (const [path, { of, stat }] of this.#seen) {
       const now = await this.#io.stat(path);
@@ -242,7 +199,7 @@ class FilesInUse {
     for (const sha256 of found) {
       references?.add(sha256);
       const blob = await this.#engine.findBySha256(sha256);
-      if (blob === undefined) this.want(sha256, of);
+      if (blob === undefined) this.#wanted.set(sha256, of);
       else yield { blob, of };
     }
   }
@@ -273,14 +230,8 @@ function isSameFile(one: IoStat | undefined, other: IoStat | undefined): boolean
 /** Notes the references found, then the files. If this fails, as with a full disk, the cost is another search. */
 async function rememberSearched(
   engine: Engine,
-  found: {
-    readonly id: string;
-    readonly known: Searched;
-    readonly searched: Searched;
-    readonly references: ReadonlySet<string>;
-  },
+  { id, known, searched, references }: Reading,
 ): Promise<void> {
-  const { id, known, searched, references } = found;
   const settled = [...searched].filter(([path, stat]) => {
     const { changedMs = Infinity } = stat;
     return isSameFile(known.get(path), stat) || Date.now() - changedMs > SETTLED_MS;

@@ -196,10 +196,14 @@ export class EntryWriter {
     const isKept = this.#options.putBlobs === undefined;
     const { entry: written, blobs } = isKept ? { entry, blobs: [] } : persistEntry(entry);
     const line = toJsonLine(written);
-    if (line.length > LINE_BYTES_MAX / 3) {
-      const message = `entry has ${line.length} characters when written`;
-      const limit = Math.floor(LINE_BYTES_MAX / 3);
-      throw tooLarge('entry', limit, line.length, message);
+    const limit = Math.floor(LINE_BYTES_MAX / 3);
+    if (line.length > limit) {
+      throw tooLarge(
+        'entry',
+        limit,
+        line.length,
+        `entry has ${line.length} characters when written`,
+      );
     }
     return { id: entry.id, line, blobs };
   }
@@ -213,8 +217,7 @@ function toJsonLine(entry: SessionEntry): string {
   try {
     return toLine(entry);
   } catch (error) {
-    const reason = messageOf(error);
-    throw invalid('entry', `cannot be written as JSON: ${reason}`);
+    throw invalid('entry', `cannot be written as JSON: ${messageOf(error)}`);
   }
 }
 

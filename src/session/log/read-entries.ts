@@ -1,3 +1,4 @@
+import { given } from '../../base/given.ts';
 import type { IoFile } from '../../engine/io.ts';
 import { hydrateEntry, type ReadBlob, type SessionWarning } from '../entries/pictures.ts';
 import {
@@ -10,16 +11,14 @@ import { findChanged, type Span, type Sums } from '../files/file-sums.ts';
 import { parseLine, readBackward, readEntryLines, type EntryLine } from './session-file.ts';
 
 /** A file that is being read: its header, and the place of its entries. */
-export interface OpenLog {
+export interface OpenLog extends Span {
   readonly file: IoFile;
   readonly header: SessionHeader;
-  readonly from: number;
-  readonly to: number;
   readonly path: string;
   readonly sums: Sums;
 }
 
-export interface Reading {
+interface Reading {
   /** Undefined: references are left as they are. */
   readonly readBlob: ReadBlob | undefined;
 }
@@ -33,8 +32,7 @@ export class ReadNotes {
   view(entries: readonly SessionEntry[], cursor?: number): SessionView {
     const { warnings, malformedLines } = this;
     const unresolved = [...this.unresolved];
-    const more = cursor === undefined ? {} : { cursor };
-    return { entries, unresolved, warnings, malformedLines, ...more };
+    return { entries, unresolved, warnings, malformedLines, ...given({ cursor }) };
   }
 }
 
@@ -62,7 +60,7 @@ function toWarning(path: string, { from, to }: Span): SessionWarning {
   return { message: 'Session lines changed after they were written', about };
 }
 
-export interface LastReading extends Reading {
+interface LastReading extends Reading {
   /** Called before each line, with the number of entries taken so far, and the bytes of their lines and pictures. */
   readonly isEnough: (taken: number, bytes: number) => boolean;
   readonly wants?: (entry: SessionEntry) => boolean;

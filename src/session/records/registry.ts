@@ -44,11 +44,6 @@ export interface SessionRecord {
   readonly host?: string;
 }
 
-export interface RecordPage {
-  readonly records: readonly SessionRecord[];
-  readonly cursor?: string;
-}
-
 /** The list of sessions. */
 export class Registry {
   readonly #engine: Engine;
@@ -94,7 +89,10 @@ export class Registry {
     await this.#engine.commit({ docs });
   }
 
-  async list(limit: number, cursor?: string): Promise<RecordPage> {
+  async list(
+    limit: number,
+    cursor?: string,
+  ): Promise<{ records: readonly SessionRecord[]; cursor?: string }> {
     const after = cursor === undefined ? undefined : SESSIONS_PREFIX + cursor;
     const names = await this.#engine.listDocs(SESSIONS_PREFIX, limit, after);
     const records: SessionRecord[] = [];

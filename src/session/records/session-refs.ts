@@ -211,13 +211,21 @@ async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, un
 }
 
 /** The SHA-256 of each blob, and the store's name for it; null when the store had no such blob yet. */
-export type RefsPage = Readonly<Record<string, string | null>>;
+type RefsPage = Readonly<Record<string, string | null>>;
 
 /** The number of references on one page: each new one rewrites its page, so pages are short. */
 const REFS_PER_PAGE = 32;
 
+/** Throws CORRUPT for anything else. */
 export function parseRefsPage(row: Pick<DocRow, 'name' | 'content'>): RefsPage {
   const page = parseJsonObject(row.content);
-  if (page !== undefined) return page as RefsPage;
-  throw corrupt(row.name, `the document ${row.name} is no list of references`);
+  if (page === undefined) {
+    throw corrupt(row.name, `the document ${row.name} is no list of references`);
+  }
+  const isName = (name: unknown): boolean =>
+    typeof name === 'string' && /^[0-9a-f]{64}$/.test(name);
+  const isRef = ([sha256, hash]: readonly unknown[]): boolean =>
+    isName(sha256) && (hash === null || isName(hash));
+  if (Object.entries(page).every(isRef)) return page as RefsPage;
+  throw corrupt(row.name, `the document ${row.name} names something that is no blob`);
 }

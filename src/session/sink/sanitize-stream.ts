@@ -14,15 +14,17 @@ const UNUSUAL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ud800-\udfff]/;
 const ANY_SURROGATE = /[\ud800-\udfff]/;
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const INTRODUCER = /[\u001b\u0090\u0098\u009b\u009d-\u009f]/g;
-const CSI = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]/y;
+const CSI = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]/;
 const STRING =
-  /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)/y;
-const SHORT = /\u001b[ -/]*[0-OQ-WYZ\\`-~]/y;
+  /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)/;
+const SHORT = /\u001b[ -/]*[0-OQ-WYZ\\`-~]/;
+const SEQUENCE = new RegExp(`^(?:${CSI.source}|${STRING.source}|${SHORT.source})`);
 // The beginnings of the three, up to the end of the text.
-const CSI_BEGUN = /(?:\u001b\[|\u009b)[0-?]*[ -/]*$/y;
+const CSI_BEGUN = /(?:\u001b\[|\u009b)[0-?]*[ -/]*$/;
 const STRING_BEGUN =
-  /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*\u001b?$/y;
-const SHORT_BEGUN = /\u001b[ -/]*$/y;
+  /(?:\u001b[P\]X^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*\u001b?$/;
+const SHORT_BEGUN = /\u001b[ -/]*$/;
+const BEGUN = new RegExp(`^(?:${CSI_BEGUN.source}|${STRING_BEGUN.source}|${SHORT_BEGUN.source})`);
 const OTHER_ESCAPES = /\u001b[^[]|[\u0090\u0098\u009b\u009d-\u009f]/;
 const WHOLE_COLOURS = /\u001b\[[0-?]{0,1000}[ -/]{0,10}[@-~]/g;
 const SIXEL = /^(?:\u001bP|\u0090)[0-9;]*q/;
@@ -80,13 +82,13 @@ export class SanitizeStream {
       if (begin === -1) return [...parts, kept + text.slice(at)];
       kept += text.slice(at, begin);
       const { window, isOver } = this.#windowAt(text, begin);
-      const sequence = matchAt(window, [CSI, STRING, SHORT]);
+      const [sequence] = SEQUENCE.exec(window) ?? [];
       if (sequence !== undefined) {
         at = begin + sequence.length;
         if (!this.#allowSixel || !SIXEL.test(sequence)) continue;
         parts.push(kept, sequence);
         kept = '';
-      } else if (!isEnd && !isOver && isBegun(window)) {
+      } else if (!isEnd && !isOver && BEGUN.test(window)) {
         this.#heldEscape = text.slice(begin);
         return [...parts, kept];
       } else {
@@ -115,19 +117,6 @@ export class SanitizeStream {
     }
     return ANY_SURROGATE.test(whole) ? whole.replaceAll(/\p{Surrogate}/gu, '') : whole;
   }
-}
-
-function matchAt(text: string, patterns: readonly RegExp[]): string | undefined {
-  for (const pattern of patterns) {
-    pattern.lastIndex = 0;
-    const [match] = pattern.exec(text) ?? [];
-    if (match !== undefined) return match;
-  }
-  return undefined;
-}
-
-function isBegun(text: string): boolean {
-  return matchAt(text, [CSI_BEGUN, STRING_BEGUN, SHORT_BEGUN]) !== undefined;
 }
 
 interface Scan {

@@ -26,105 +26,68 @@ export function checkLineRange({ offset, limit }: LineRange): void {
  * Returns lines of a file, with a line that says how to go on. This reads the file in pieces, to the end, to count its
  * lines.
  */
-export async function readLineRange(file: IoFile, range: LineRange): Promise<string> {
-  const collector = new Collector(range.offset ?? 1, range.limit ?? Infinity);
+export async function readLineRange(
+  file: IoFile,
+  { offset: first = 1, limit = Infinity }: LineRange,
+): Promise<string> {
+  const taken: Uint8Array[] = [];
+  let takenBytes = 0;
+  let stop: 'limit' | 'lines' | 'bytes' | undefined;
+  let isCut = false;
+  /** The line being read, counted from 1, and what is there of it, if it is wanted. */
+  let line = 1;
+  let current: Uint8Array[] = [];
+  let currentBytes = 0;
+
+  function hold(bytes: Uint8Array): void {
+    if (stop !== undefined || line < first || bytes.length === 0) return;
+    // One byte over is enough to know that the line does not fit.
+    if (currentBytes <= READ_BYTES_MAX) current.push(bytes);
+    currentBytes += bytes.length;
+  }
+
+  function endLine(): void {
+    if (stop !== undefined || line < first) return;
+    const size = currentBytes + (taken.length === 0 ? 0 : 1);
+    if (taken.length >= Math.min(limit, DEFAULT_MAX_LINES)) {
+      stop = taken.length >= limit ? 'limit' : 'lines';
+    } else if (takenBytes + size <= READ_BYTES_MAX) {
+      taken.push(Buffer.concat(current));
+      takenBytes += size;
+    } else {
+      stop = 'bytes';
+      isCut = taken.length === 0;
+      if (isCut) taken.push(headOf(Buffer.concat(current), READ_BYTES_MAX));
+    }
+    [current, currentBytes] = [[], 0];
+  }
+
   const size = await file.size();
   for (let at = 0; at < size;) {
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size - at));
-    const got = await file.read(piece, at);
-    if (got === 0) break;
-    collector.push(piece.subarray(0, got));
-    at += got;
-  }
-  return collector.end();
-}
-
-type Stop = 'limit' | 'lines' | 'bytes';
-
-class Collector {
-  readonly #first: number;
-  readonly #limit: number;
-  /** The line being read, counted from 1. */
-  #line = 1;
-  #taken: Uint8Array[] = [];
-  #takenBytes = 0;
-  #lines = 0;
-  #current: Uint8Array[] = [];
-  #currentBytes = 0;
-  #stop: Stop | undefined;
-  #cutFirst = false;
-
-  constructor(first: number, limit: number) {
-    this.#first = first;
-    this.#limit = limit;
-  }
-
-  push(bytes: Uint8Array): void {
+    const bytes = piece.subarray(0, await file.read(piece, at));
+    if (bytes.length === 0) break;
     let begin = 0;
     for (let lf = bytes.indexOf(0x0a); lf !== -1; lf = bytes.indexOf(0x0a, begin)) {
-      this.#hold(bytes.subarray(begin, lf));
-      this.#endLine();
-      this.#line++;
+      hold(bytes.subarray(begin, lf));
+      endLine();
+      line += 1;
       begin = lf + 1;
     }
-    this.#hold(bytes.subarray(begin));
+    hold(bytes.subarray(begin));
+    at += bytes.length;
   }
-
-  end(): string {
-    this.#endLine();
-    const total = this.#line;
-    const first = this.#first;
-    if (first > total) {
-      return `Offset ${first} is beyond end of resource (${total} lines total). Use offset=1 to read from the start, or offset=${total} to read the last line.`;
-    }
-    const last = first + this.#lines - 1;
-    return Buffer.concat(this.#taken).toString('utf8') + this.#trailer(last, total);
+  endLine();
+  if (first > line) {
+    return `Offset ${first} is beyond end of resource (${line} lines total). Use offset=1 to read from the start, or offset=${line} to read the last line.`;
   }
-
-  get #isWanted(): boolean {
-    return this.#stop === undefined && this.#line >= this.#first;
-  }
-
-  #hold(bytes: Uint8Array): void {
-    if (!this.#isWanted || bytes.length === 0) return;
-    this.#currentBytes += bytes.length;
-    // One byte over is enough to know that the line does not fit.
-    if (this.#currentBytes - bytes.length <= READ_BYTES_MAX) this.#current.push(bytes);
-  }
-
-  #endLine(): void {
-    if (!this.#isWanted) return;
-    const separator = this.#lines === 0 ? 0 : 1;
-    if (this.#lines >= Math.min(this.#limit, DEFAULT_MAX_LINES)) {
-      this.#stop = this.#lines >= this.#limit ? 'limit' : 'lines';
-    } else if (this.#takenBytes + separator + this.#currentBytes <= READ_BYTES_MAX) {
-      this.#take(Buffer.concat(this.#current));
-    } else {
-      this.#stop = 'bytes';
-      if (this.#lines === 0) {
-        this.#take(headOf(Buffer.concat(this.#current), READ_BYTES_MAX));
-        this.#cutFirst = true;
-      }
-    }
-    this.#current = [];
-    this.#currentBytes = 0;
-  }
-
-  #take(line: Uint8Array): void {
-    if (this.#lines > 0) this.#taken.push(Buffer.from('\n'));
-    this.#taken.push(line);
-    this.#takenBytes += line.length + (this.#lines > 0 ? 1 : 0);
-    this.#lines++;
-  }
-
-  #trailer(last: number, total: number): string {
-    const size = formatSize(READ_BYTES_MAX);
-    if (last >= total) {
-      return this.#cutFirst ? `\n\n[Showing the first ${size} of line ${last}]` : '';
-    }
-    const next = `Use offset=${last + 1} to continue]`;
-    if (this.#stop === 'limit') return `\n\n[${total - last} more lines in resource. ${next}`;
-    const why = this.#stop === 'bytes' ? ` (${size} limit)` : '';
-    return `\n\n[Showing lines ${this.#first}-${last} of ${total}${why}. ${next}`;
-  }
+  const last = first + taken.length - 1;
+  const text = taken.map((bytes) => Buffer.from(bytes).toString('utf8')).join('\n');
+  const shownSize = formatSize(READ_BYTES_MAX);
+  if (last >= line)
+    return isCut ? `${text}\n\n[Showing the first ${shownSize} of line ${last}]` : text;
+  const next = `Use offset=${last + 1} to continue]`;
+  if (stop === 'limit') return `${text}\n\n[${line - last} more lines in resource. ${next}`;
+  const why = stop === 'bytes' ? ` (${shownSize} limit)` : '';
+  return `${text}\n\n[Showing lines ${first}-${last} of ${line}${why}. ${next}`;
 }
