@@ -18,7 +18,7 @@ import { SEGMENT_EVENTS, refsIn, splitParts, type SplitParts } from '../segments
 import { Segments, type Tail } from '../segments/segments.ts';
 
 // A chat as far as this process has read it: the folds of its segments, and a fold of the events after them. Every call
-// begins by reading the new events, so a view is never older than its caller.
+// begins by reading the new events, so a view is never older than its caller. Others read its fields and change none.
 
 export class ChatView {
   readonly id: string;
@@ -28,12 +28,15 @@ export class ChatView {
   #stored: StoredMeta | undefined;
   #lines: ChatLines;
   #archive: string | undefined;
-  #bytes = 0;
-  #logDamage: readonly ChatProblem[] = [];
-  #folded = 0;
-  #overview: Overview = emptyOverview();
+  /** The size of the log. */
+  bytes = 0;
+  /** Damage of the log as a whole. While there is some, nothing can be appended. */
+  logDamage: readonly ChatProblem[] = [];
+  /** The number of events in the log, all of them folded. */
+  events = 0;
+  overview: Overview = emptyOverview();
   #tail: Tail = newTail();
-  #segments: Segments;
+  segments: Segments;
   #isLoaded = false;
 
   constructor(engine: Engine, id: string, upcasters: Upcasters) {
@@ -41,7 +44,7 @@ export class ChatView {
     this.id = id;
     this.#upcasters = upcasters;
     this.#lines = logLines(engine, id);
-    this.#segments = this.#newSegments();
+    this.segments = this.#newSegments();
   }
 
   /** Reads the new events, then does `work`; nothing changes meanwhile. Throws NOT_FOUND when there is no such chat. */
@@ -61,10 +64,10 @@ export class ChatView {
 
   /** The memory of this view may hold texts that were erased. */
   forget(): void {
-    this.#folded = 0;
-    this.#overview = emptyOverview();
+    this.events = 0;
+    this.overview = emptyOverview();
     this.#tail = newTail();
-    this.#segments = this.#newSegments();
+    this.segments = this.#newSegments();
     this.#isLoaded = false;
   }
 
@@ -77,38 +80,15 @@ export class ChatView {
     return this.#archive !== undefined;
   }
 
-  /** The number of events in the log. */
-  get events(): number {
-    return this.#folded;
-  }
-
-  /** The size of the log. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get overview(): Overview {
-    return this.#overview;
-  }
-
-  get segments(): Segments {
-    return this.#segments;
-  }
-
-  /** Damage of the log as a whole. While there is some, nothing can be appended. */
-  get logDamage(): readonly ChatProblem[] {
-    return this.#logDamage;
-  }
-
   /** Damage of the chat as a whole. */
   get damage(): readonly ChatProblem[] {
     const { problem } = this.stored;
-    return problem === undefined ? this.#logDamage : [problem, ...this.#logDamage];
+    return problem === undefined ? this.logDamage : [problem, ...this.logDamage];
   }
 
   /** The problems that the fold of the events has found, but for types that are registered by now. */
   async foundProblems(): Promise<{ readonly count: number; readonly listed: ChatProblem[] }> {
-    const { problems, problemCount, strangers } = this.#overview;
+    const { problems, problemCount, strangers } = this.overview;
     if (strangers.length === 0) return { count: problemCount, listed: [...problems] };
     const known = await knownTypes(this.#engine);
     // A stranger is a type with its version.
@@ -119,12 +99,12 @@ export class ChatView {
 
   /** Messages of the events after the last segment, and the changes of these events to older messages. */
   async tail(): Promise<SplitParts> {
-    return splitParts(this.#tail.parts, (id) => this.#segments.isBegun(id));
+    return splitParts(this.#tail.parts, (id) => this.segments.isBegun(id));
   }
 
   /** Reads lines from `from` on; the first is 0. */
   async read(from: number, limit: number): Promise<ReadLine[]> {
-    const end = Math.min(from + limit, this.#folded);
+    const end = Math.min(from + limit, this.events);
     return from >= end ? [] : readLines(this.#lines, this.#upcasters, from, end - from);
   }
 
@@ -136,7 +116,7 @@ export class ChatView {
   async #refresh(): Promise<void> {
     const count = await this.#look();
     // There is another chat of the same id, or the folds ran ahead of a log which lost its end.
-    if (count < this.#folded || !this.#isLoaded) this.forget();
+    if (count < this.events || !this.#isLoaded) this.forget();
     do {
       if (!this.#isLoaded) await this.#load(count);
       await this.#foldTo(count);
@@ -162,13 +142,13 @@ export class ChatView {
           : await openArchive(this.#engine, archive);
     }
     if (archive !== undefined) {
-      this.#bytes = archive.bytes;
-      this.#logDamage = [];
+      this.bytes = archive.bytes;
+      this.logDamage = [];
       return archive.lines;
     }
     const size = await measureLog(this.#engine, this.id);
-    this.#bytes = size?.bytes ?? 0;
-    this.#logDamage = size?.damage ?? [];
+    this.bytes = size?.bytes ?? 0;
+    this.logDamage = size?.damage ?? [];
     return size?.lines;
   }
 
@@ -190,19 +170,19 @@ export class ChatView {
   }
 
   async #load(count: number): Promise<void> {
-    const overview = await this.#segments.load(count);
+    const overview = await this.segments.load(count);
     if (overview !== undefined) {
-      this.#overview = overview;
-      this.#folded = this.#segments.count * SEGMENT_EVENTS;
+      this.overview = overview;
+      this.events = this.segments.count * SEGMENT_EVENTS;
     }
     this.#isLoaded = true;
   }
 
   async #foldTo(count: number): Promise<void> {
-    while (this.#folded < count) {
-      const room = (this.#segments.count + 1) * SEGMENT_EVENTS - this.#folded;
-      const limit = Math.min(room, count - this.#folded);
-      const lines = await readLines(this.#lines, this.#upcasters, this.#folded, limit);
+    while (this.events < count) {
+      const room = (this.segments.count + 1) * SEGMENT_EVENTS - this.events;
+      const limit = Math.min(room, count - this.events);
+      const lines = await readLines(this.#lines, this.#upcasters, this.events, limit);
       if (lines.length === 0) return;
       this.#fold(lines);
       // A segment that fails here is begun anew: half of a segment must not be folded on.
@@ -213,19 +193,19 @@ export class ChatView {
   #fold(lines: readonly ReadLine[]): void {
     const tail = this.#tail;
     for (const line of lines) {
-      this.#overview = addLine(this.#overview, line);
+      this.overview = addLine(this.overview, line);
       const part = line.event && partOf(line.event);
       if (part !== undefined) addPart(tail.parts, part);
       if (line.problem?.kind === 'unreadable') tail.damaged ??= line.seq;
     }
     for (const ref of refsIn(lines)) tail.refs.add(ref);
-    this.#folded += lines.length;
+    this.events += lines.length;
   }
 
   /** Returns false when the chat is to be read again from the beginning. */
   async #seal(): Promise<boolean> {
     this.#isLoaded = false;
-    if (!(await this.#segments.seal(this.#tail, this.#overview))) {
+    if (!(await this.segments.seal(this.#tail, this.overview))) {
       this.forget();
       return false;
     }

@@ -71,7 +71,7 @@ export interface MessageStream {
 export interface MessageQuery {
   /** Default `main`; a branch begins with the messages before its fork. `*`: all messages. */
   readonly branch?: string;
-  /** Only messages before this one: the `seq` of the oldest one of the page before. */
+  /** Only messages, or batches of questions, before this one: the `seq` of the oldest one of the page before. */
   readonly before?: number;
   /** Default 50, at most 1,000. */
   readonly limit?: number;
@@ -110,12 +110,7 @@ export interface ClarificationBatch {
   readonly redacted?: true;
 }
 
-export interface ClarificationQuery {
-  /** Only batches before this one: the `seq` of the oldest one of the page before. */
-  readonly before?: number;
-  /** Default 50, at most 1,000. */
-  readonly limit?: number;
-}
+export type ClarificationQuery = Pick<MessageQuery, 'before' | 'limit'>;
 
 /** The newest batches that were asked for, in order. */
 export interface ClarificationPage {

@@ -56,8 +56,9 @@ export class Segments {
   readonly #madeBy: string;
   readonly #readSegment: ReadSegment;
   #begin = 0;
-  #count = 0;
-  #begun = 0;
+  /** The number of segments, and of messages that began in them. */
+  count = 0;
+  begun = 0;
   #damaged: number | undefined;
   #index: IdIndex | undefined;
   /** Segments that could not be stored. */
@@ -68,15 +69,6 @@ export class Segments {
     this.#log = segmentsLog(id);
     this.#madeBy = `${SEGMENTS_VERSION} ${rules.upcasters}`.trim();
     this.#readSegment = rules.readSegment;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  /** The number of messages that began in the segments. */
-  get begun(): number {
-    return this.#begun;
   }
 
   /** Loads the segments of a log with this many events, and returns the overview up to their end. */
@@ -91,8 +83,8 @@ export class Segments {
     if (line === undefined || overview === undefined) return undefined;
     if (line.damaged !== undefined && (await this.#isReadable(line.damaged))) return undefined;
     this.#begin = line.begin;
-    this.#count = count;
-    this.#begun = line.begun;
+    this.count = count;
+    this.begun = line.begun;
     this.#damaged = line.damaged;
     return overview;
   }
@@ -104,7 +96,7 @@ export class Segments {
 
   /** Folds one more segment in. Returns false when others wrote here meanwhile: then all is to be read again. */
   async seal({ parts, refs, damaged }: Tail, overview: Overview): Promise<boolean> {
-    const segment = this.#count;
+    const segment = this.count;
     this.#damaged ??= damaged;
     const split = await splitParts(parts, (id) => this.isBegun(id));
     const run = (await this.#ids()).add(split.begun.map(({ id }) => id));
@@ -118,7 +110,7 @@ export class Segments {
       overview: put(overview),
       ...toFolds(split, put),
       ids: hashBytes(ids),
-      begun: this.#begun + split.begun.length,
+      begun: this.begun + split.begun.length,
       refs: [...refs],
       ...given({ damaged: this.#damaged }),
     };
@@ -126,8 +118,8 @@ export class Segments {
     const stored = await this.#store(line, blobs);
     if (stored === 'moved') return false;
     if (stored === 'refused') this.#own.set(segment, split);
-    this.#count += 1;
-    this.#begun = line.begun;
+    this.count += 1;
+    this.begun = line.begun;
     return true;
   }
 
@@ -179,7 +171,7 @@ export class Segments {
       const { segment } = line;
       if (segments.has(segment)) for (const hash of foldsOf(line)) old.add(hash);
       if (segment >= first) old.add(line.overview);
-      if (line.begin !== this.#begin || segment >= this.#count) continue;
+      if (line.begin !== this.#begin || segment >= this.count) continue;
       if (segment >= first) {
         overview ??= await this.#overviewBefore(segment);
         overview = (await this.#readSegment(segment)).reduce(addLine, overview);
@@ -265,7 +257,7 @@ export class Segments {
 
   async #loadIndex(): Promise<IdIndex> {
     const runs: IdRun[] = [];
-    for (let left = this.#count; left > 0; left -= runLength(left - 1)) {
+    for (let left = this.count; left > 0; left -= runLength(left - 1)) {
       const line = await this.#readLine(this.#begin + left - 1);
       const bytes = line && (await ifIntact(() => this.#engine.viewBlob(toHash(line.ids))));
       const run = bytes && decodeRun(bytes);
@@ -278,7 +270,7 @@ export class Segments {
   /** Rebuilds the index from the events, segment by segment, because runs of it are missing. */
   async #rebuildIndex(): Promise<IdIndex> {
     const index = new IdIndex();
-    for (let segment = 0; segment < this.#count; segment += 1) {
+    for (let segment = 0; segment < this.count; segment += 1) {
       // A fold without the index has messages that began before, too, which costs one needless lookup.
       const stored = await this.#readBegun(segment);
       const begun = stored ?? inOrder(await this.#foldAgain(segment));
