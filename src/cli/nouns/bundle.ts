@@ -7,115 +7,109 @@ import { argument, option } from '../kit/verb.ts';
 
 const BUNDLE_BYTES_MAX: number = 4 * 1024 * 1024;
 
-const add = quipuVerb({
-  name: 'add',
-  summary: 'Register a bundle, an ES module, under a name, and print its hash.',
-  examples: [
-    'quipu workflow add solve-issue.mjs',
-    'quipu workflow add solve-issue.mjs --name solve --json',
-  ],
-  takes: [
-    argument('<file>', 'the module, or - for standard input'),
-    option('--name <name>', 'name to use instead of the one in its descriptor'),
-  ],
-  async give(io, file, name) {
-    const source = await readWhole(readInput(io.shell, file), BUNDLE_BYTES_MAX);
-    const { bundles } = (await io.createStore()).workflows;
-    return bundles.add(source, { ...name, ...(file !== '-' && { file }) });
-  },
-  show: toHash,
-});
-
-const rollback = quipuVerb({
-  name: 'rollback',
-  summary: 'Make an earlier bundle of a workflow current again, and print its hash.',
-  examples: [
-    'quipu workflow rollback solve-issue',
-    'quipu workflow rollback solve-issue --to $hash',
-  ],
-  takes: [
-    argument('<workflow>', 'the name'),
-    option('--to <hash>', 'which bundle (default: the one before)'),
-  ],
-  async give(io, name, { to }) {
-    const store = await io.openStore();
-    const target = to === undefined ? undefined : await findBundle(store, name, to);
-    return store.workflows.bundles.rollback(name, target);
-  },
-  show: toHash,
-});
-
-const history = quipuVerb({
-  name: 'history',
-  summary: 'List the bundles that a name has had, oldest first.',
-  examples: ['quipu workflow history solve-issue'],
-  takes: [argument('<workflow>', 'the name')],
-  list: async (io, name) => (await io.openStore()).workflows.bundles.history(name),
-  columns: [
-    ['SINCE', ({ since }, screen) => screen.time(since)],
-    ['BUNDLE', ({ hash }) => hash],
-  ],
-});
-
-const run = quipuVerb({
-  name: 'run',
-  summary: 'Run a workflow here to its end, and print the id of its thread.',
-  examples: [
-    'quipu workflow run solve-issue --prompt "the parser drops the last line"',
-    'id=$(quipu workflow run solve-issue --prompt-file issue.md)',
-  ],
-  takes: [
-    argument('<workflow>', 'the name it was added under'),
-    option('--prompt <text>', 'the task'),
-    option('--prompt-file <file>', 'the task in a file, or - for standard input'),
-    option('--max-rounds <n>', 'how many steps at most', parseCount),
-    SESSION_OPTION,
-  ],
-  async run(io, name, options) {
-    const { shell } = io;
-    const { prompt: text, promptFile: file, maxRounds } = options;
-    const prompt = await readGivenText(shell, { text, file }, '--prompt and --prompt-file');
-    const { workflows } = await io.openStore();
-    const result = await workflows.run(name, {
-      ...watchRun(shell, io.json, options),
-      prompt,
-      ...(maxRounds !== undefined && { maxRounds }),
-      onStart: (id) => io.json || shell.err(`thread ${id}\n`),
-    });
-    await reportRun(io, result);
-  },
-});
-
-const resume = quipuVerb({
-  name: 'resume',
-  summary:
-    'Continue a thread after its last step, if it was paused or stopped, or if its process died.',
-  examples: ['quipu workflow resume $id'],
-  takes: [argument('<thread>', 'thread id'), SESSION_OPTION],
-  async run(io, id, options) {
-    const { workflows } = await io.openStore();
-    const watching = watchRun(io.shell, io.json, options);
-    await reportRun(io, await workflows.resume(id, watching));
-  },
-});
-
-const pause = quipuVerb({
-  name: 'pause',
-  summary: 'Stop a thread after its present step.',
-  examples: ['quipu workflow pause $id'],
-  takes: [argument('<thread>', 'thread id')],
-  give: async (io, id) => (await io.openStore()).workflows.pause(id),
-});
-
-const kill = quipuVerb({
-  name: 'kill',
-  summary: 'End a thread at once, with return code 130.',
-  examples: ['quipu workflow kill $id --reason "wrong branch"'],
-  takes: [
-    argument('<thread>', 'thread id'),
-    option('--reason <text>', 'reason to record with the end'),
-  ],
-  give: async (io, id, { reason }) => (await io.openStore()).workflows.kill(id, reason),
-});
-
-export const bundleVerbs: readonly QuipuVerb[] = [add, history, rollback, run, resume, pause, kill];
+export const bundleVerbs: readonly QuipuVerb[] = [
+  quipuVerb({
+    name: 'add',
+    summary: 'Register a bundle, an ES module, under a name, and print its hash.',
+    examples: [
+      'quipu workflow add solve-issue.mjs',
+      'quipu workflow add solve-issue.mjs --name solve --json',
+    ],
+    takes: [
+      argument('<file>', 'the module, or - for standard input'),
+      option('--name <name>', 'name to use instead of the one in its descriptor'),
+    ],
+    async give(io, file, name) {
+      const source = await readWhole(readInput(io.shell, file), BUNDLE_BYTES_MAX);
+      const { bundles } = (await io.createStore()).workflows;
+      return bundles.add(source, { ...name, ...(file !== '-' && { file }) });
+    },
+    show: toHash,
+  }),
+  quipuVerb({
+    name: 'history',
+    summary: 'List the bundles that a name has had, oldest first.',
+    examples: ['quipu workflow history solve-issue'],
+    takes: [argument('<workflow>', 'the name')],
+    list: async (io, name) => (await io.openStore()).workflows.bundles.history(name),
+    columns: [
+      ['SINCE', ({ since }, screen) => screen.time(since)],
+      ['BUNDLE', ({ hash }) => hash],
+    ],
+  }),
+  quipuVerb({
+    name: 'rollback',
+    summary: 'Make an earlier bundle of a workflow current again, and print its hash.',
+    examples: [
+      'quipu workflow rollback solve-issue',
+      'quipu workflow rollback solve-issue --to $hash',
+    ],
+    takes: [
+      argument('<workflow>', 'the name'),
+      option('--to <hash>', 'which bundle (default: the one before)'),
+    ],
+    async give(io, name, { to }) {
+      const store = await io.openStore();
+      const target = to === undefined ? undefined : await findBundle(store, name, to);
+      return store.workflows.bundles.rollback(name, target);
+    },
+    show: toHash,
+  }),
+  quipuVerb({
+    name: 'run',
+    summary: 'Run a workflow here to its end, and print the id of its thread.',
+    examples: [
+      'quipu workflow run solve-issue --prompt "the parser drops the last line"',
+      'id=$(quipu workflow run solve-issue --prompt-file issue.md)',
+    ],
+    takes: [
+      argument('<workflow>', 'the name it was added under'),
+      option('--prompt <text>', 'the task'),
+      option('--prompt-file <file>', 'the task in a file, or - for standard input'),
+      option('--max-rounds <n>', 'how many steps at most', parseCount),
+      SESSION_OPTION,
+    ],
+    async run(io, name, options) {
+      const { shell } = io;
+      const { prompt: text, promptFile: file, maxRounds } = options;
+      const prompt = await readGivenText(shell, { text, file }, '--prompt and --prompt-file');
+      const { workflows } = await io.openStore();
+      const result = await workflows.run(name, {
+        ...watchRun(shell, io.json, options),
+        prompt,
+        ...(maxRounds !== undefined && { maxRounds }),
+        onStart: (id) => io.json || shell.err(`thread ${id}\n`),
+      });
+      await reportRun(io, result);
+    },
+  }),
+  quipuVerb({
+    name: 'resume',
+    summary:
+      'Continue a thread after its last step, if it was paused or stopped, or if its process died.',
+    examples: ['quipu workflow resume $id'],
+    takes: [argument('<thread>', 'thread id'), SESSION_OPTION],
+    async run(io, id, options) {
+      const { workflows } = await io.openStore();
+      const watching = watchRun(io.shell, io.json, options);
+      await reportRun(io, await workflows.resume(id, watching));
+    },
+  }),
+  quipuVerb({
+    name: 'pause',
+    summary: 'Stop a thread after its present step.',
+    examples: ['quipu workflow pause $id'],
+    takes: [argument('<thread>', 'thread id')],
+    give: async (io, id) => (await io.openStore()).workflows.pause(id),
+  }),
+  quipuVerb({
+    name: 'kill',
+    summary: 'End a thread at once, with return code 130.',
+    examples: ['quipu workflow kill $id --reason "wrong branch"'],
+    takes: [
+      argument('<thread>', 'thread id'),
+      option('--reason <text>', 'reason to record with the end'),
+    ],
+    give: async (io, id, { reason }) => (await io.openStore()).workflows.kill(id, reason),
+  }),
+];

@@ -33,39 +33,41 @@ const SEARCHING = [
 ] as const;
 type SearchGiven = OptionsIn<typeof SEARCHING>;
 
-const search = quipuVerb({
-  name: 'search',
-  summary: 'Find any text: in turns, messages, steps, entries, outputs and events.',
-  more: [
-    'All words must be there. Write "a phrase", pre* for a beginning, -not, a OR b, and groups in brackets.',
-    'Fields: kind: type: role: tool: model: context: label: before: after: (a date, or an age such as 7d).',
-    'A query that begins with a hyphen follows "--": quipu search -- -draft report',
-  ].join('\n'),
-  examples: [
-    'quipu search parser',
-    'quipu search \'"connection refused" role:tool after:7d\' --newest',
-    'quipu search getUserName --around 3',
-    "quipu search 'kind:context n' --group --facets --json",
-  ],
-  takes: SEARCHING,
-  async run(io, words, given) {
-    const { shell } = io;
-    const query = words.join(' ');
-    if (query.trim() === '') throw invalid('query', 'is empty; write a word to look for');
-    const store = await io.openStore();
-    const answer = await withProgress(shell, (progress) =>
-      store.search(query, { ...toOptions(given), progress }),
-    );
-    if (io.json) await io.printJson(answer);
-    else await shell.out(showAnswer(answer, commandsOn(io)));
-    const { cursor, index, matches } = answer;
-    if (matches === 0 && !io.json) shell.err('nothing was found\n');
-    if (cursor !== undefined) io.noteMore({ cursor });
-    if (!index.upToDate) {
-      shell.err(`the index is behind: ${index.done ?? 0} of ${index.total ?? 0} records read\n`);
-    }
-  },
-});
+export const searchVerbs: readonly QuipuVerb[] = [
+  quipuVerb({
+    name: 'search',
+    summary: 'Find any text: in turns, messages, steps, entries, outputs and events.',
+    more: [
+      'All words must be there. Write "a phrase", pre* for a beginning, -not, a OR b, and groups in brackets.',
+      'Fields: kind: type: role: tool: model: context: label: before: after: (a date, or an age such as 7d).',
+      'A query that begins with a hyphen follows "--": quipu search -- -draft report',
+    ].join('\n'),
+    examples: [
+      'quipu search parser',
+      'quipu search \'"connection refused" role:tool after:7d\' --newest',
+      'quipu search getUserName --around 3',
+      "quipu search 'kind:context n' --group --facets --json",
+    ],
+    takes: SEARCHING,
+    async run(io, words, given) {
+      const { shell } = io;
+      const query = words.join(' ');
+      if (query.trim() === '') throw invalid('query', 'is empty; write a word to look for');
+      const store = await io.openStore();
+      const answer = await withProgress(shell, (progress) =>
+        store.search(query, { ...toOptions(given), progress }),
+      );
+      if (io.json) await io.printJson(answer);
+      else await shell.out(showAnswer(answer, commandsOn(io)));
+      const { cursor, index, matches } = answer;
+      if (matches === 0 && !io.json) shell.err('nothing was found\n');
+      if (cursor !== undefined) io.noteMore({ cursor });
+      if (!index.upToDate) {
+        shell.err(`the index is behind: ${index.done ?? 0} of ${index.total ?? 0} records read\n`);
+      }
+    },
+  }),
+];
 
 function toOptions(options: SearchGiven): SearchOptions {
   const { newest, limit, cursor, group, facets, around, indexWait = INDEX_WAIT_MS } = options;
@@ -158,5 +160,3 @@ function wordsToShow({ kind, thread, id, branches }: SearchHit): readonly string
       return ['queue', 'peek', thread, '--after', String(Number(id) - 1), '-n', '1'];
   }
 }
-
-export const searchVerbs: readonly QuipuVerb[] = [search];
