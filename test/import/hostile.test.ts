@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Database } from '../../src/base/sqlite.ts';
 import { findHistories } from '../../src/import/import-history.ts';
 import { EXPORT_FORMATS, exportHistory } from '../../src/import/out/export-history.ts';
-import { unpack } from '../../src/import/read/unpack.ts';
+import { unpack } from '../../src/import/read/read-records.ts';
 import { SOURCES } from '../../src/import/sources/all-sources.ts';
 import { chatGpt } from '../../src/import/sources/chat-exports.ts';
 import { claudeCode } from '../../src/import/sources/claude-code.ts';

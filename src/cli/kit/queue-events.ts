@@ -8,7 +8,7 @@ import {
   LAG_MAX,
 } from '../../queue/events/limits.ts';
 import type { NewEvent, QueueInfo } from '../../queue/events/queue.ts';
-import { namingLine, parseJsonLine, readLineGroups } from './input.ts';
+import { namingLine, parseJsonLine, readLineGroups } from './files.ts';
 import { toFacts, toPlainLine, toTable } from './text.ts';
 
 /** JSON escapes make a line longer than its content. */

@@ -1,17 +1,16 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { given } from '../../base/given.ts';
 import { invalid, locked, notFound, type QuipuError } from '../../base/errors.ts';
 import type { TurnId } from '../../base/brand.ts';
 import type { Progress } from '../../engine/engine.ts';
 import type { EraseReport } from '../../engine/upkeep.ts';
 import { quipuVerb, toHash, withProgress, type QuipuVerb } from '../kit/command.ts';
-import { readInput, toFileError } from '../kit/input.ts';
-import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
+import { readInput, toFileError, OUT_OPTIONS, openOutput } from '../kit/files.ts';
 import { parseCount } from '../kit/parse.ts';
 import { toFacts, toSize } from '../kit/text.ts';
 import { findBlob } from './short-hash.ts';
 import { argument, option, preset, required, type ArgumentOf } from '../kit/verb.ts';
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 
 export const blobVerbs: readonly QuipuVerb[] = [
   quipuVerb({

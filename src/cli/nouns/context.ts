@@ -3,7 +3,7 @@ import { NO_TURN } from '../../base/brand.ts';
 import { invalid } from '../../base/errors.ts';
 import { parseCondition } from '../../context/meta-condition.ts';
 import type { Context } from '../../context/context.ts';
-import type { ContextUpdate, GivenRange, ListOptions, MovedHead } from '../../context/contexts.ts';
+import type { ContextUpdate, MovedHead } from '../../context/contexts.ts';
 import type { Turn } from '../../context/turn.ts';
 import { ContextFlag } from '../../format/head-record.ts';
 import {
@@ -13,35 +13,19 @@ import {
   READ_OPTIONS,
   contextArgument,
   toDetails,
-  type DetailsOptions,
-} from './turn-options.ts';
+  mustGetContext,
+  mustGetTurn,
+  openContext,
+  toTurnLine,
+} from './turn-parts.ts';
+import type { DetailsOptions } from './turn-parts.ts';
 import { quipuVerb, toId, upTo, type CommandIo, type QuipuVerb } from '../kit/command.ts';
-import { mustGetContext, mustGetTurn, openContext, toTurnLine } from './turn-output.ts';
-import { OUT_OPTIONS } from '../kit/output.ts';
+import { OUT_OPTIONS } from '../kit/files.ts';
 import { collect, parseCount, parseTime, parseTurnId, parseTurnIdOrNone } from '../kit/parse.ts';
 import { tableOf, toFacts, toPlainLine, toTime, type Column } from '../kit/text.ts';
-import { argument, oneOf, option, preset, type OptionsIn } from '../kit/verb.ts';
+import { argument, oneOf, option, preset } from '../kit/verb.ts';
 
 const TITLE_CHARS = 48;
-
-const LISTING = [
-  preset('-n, --limit <n>', 'how many at most', parseCount, 50),
-  option('--label <word>', 'only those with this label'),
-  option('--kind <word>', 'only those of this kind'),
-  option('--prefix <text>', 'only those whose name begins with this'),
-  option(
-    '--meta <condition>',
-    'only those with this field in their meta: key=value, key^=beginning, key, or !key for those without; may be given many times',
-    collect,
-  ),
-  option('--since <when>', 'only those used since then: a date, or 7d', parseTime),
-  option('--until <when>', 'only those last used before', parseTime),
-  option('--created-since <when>', 'only those created since then', parseTime),
-  option('--created-until <when>', 'only those created before', parseTime),
-  option('--total', 'also print the number of all matches to standard error'),
-  option('--cursor <text>', 'continue where the previous page ended'),
-] as const;
-type ListGiven = OptionsIn<typeof LISTING>;
 
 const COLUMNS: readonly Column<Context>[] = [
   ['CONTEXT', ({ id }) => id, 'right'],
@@ -65,10 +49,10 @@ export const contextVerbs: readonly QuipuVerb[] = [
       'quipu context create --label urgent --meta \'{"repo":"quipu"}\' --json',
     ],
     takes: [
-      ...NAME_OPTION,
+      NAME_OPTION,
       option('--or-get', 'print the id of the context with that name, if there is one'),
       ...DETAILS_OPTIONS,
-      ...KEY_OPTION,
+      KEY_OPTION,
     ],
     async give(io, options) {
       const { name, orGet, key } = options;
@@ -92,10 +76,34 @@ export const contextVerbs: readonly QuipuVerb[] = [
       'quipu context list --prefix customers/',
       'quipu context list --meta env=prod --meta user^=ann --since 7d --total',
     ],
-    takes: LISTING,
+    takes: [
+      preset('-n, --limit <n>', 'how many at most', parseCount, 50),
+      option('--label <word>', 'only those with this label'),
+      option('--kind <word>', 'only those of this kind'),
+      option('--prefix <text>', 'only those whose name begins with this'),
+      option(
+        '--meta <condition>',
+        'only those with this field in their meta: key=value, key^=beginning, key, or !key for those without; may be given many times',
+        collect,
+      ),
+      option('--since <when>', 'only those used since then: a date, or 7d', parseTime),
+      option('--until <when>', 'only those last used before', parseTime),
+      option('--created-since <when>', 'only those created since then', parseTime),
+      option('--created-until <when>', 'only those created before', parseTime),
+      option('--total', 'also print the number of all matches to standard error'),
+      option('--cursor <text>', 'continue where the previous page ended'),
+    ],
     async run(io, options) {
       const { contexts } = await io.openStore();
-      const { items, cursor, total } = await contexts.list(toListOptions(options));
+      const { limit, label, kind, prefix, total: count, cursor: from, meta, ...times } = options;
+      const { since, until, createdSince, createdUntil } = times;
+      const { items, cursor, total } = await contexts.list({
+        limit,
+        ...given({ label, kind, namePrefix: prefix, cursor: from, count }),
+        ...(meta !== undefined && { meta: Object.fromEntries(meta.map(parseCondition)) }),
+        created: given({ since: createdSince, until: createdUntil }),
+        updated: given({ since, until }),
+      });
       // Where nobody uses names, a column of them would be empty.
       const isNamed = items.some(({ name }) => name !== undefined);
       const shown = COLUMNS.filter(([heading]) => isNamed || heading !== 'NAME');
@@ -179,9 +187,9 @@ export const contextVerbs: readonly QuipuVerb[] = [
     ],
     takes: [
       argument('<turn>', 'the turn to go on from', parseTurnId),
-      ...NAME_OPTION,
+      NAME_OPTION,
       ...DETAILS_OPTIONS,
-      ...KEY_OPTION,
+      KEY_OPTION,
     ],
     async give(io, turn, options) {
       const { contexts } = await io.openStore();
@@ -253,22 +261,6 @@ export const contextVerbs: readonly QuipuVerb[] = [
     },
   }),
 ];
-
-function toListOptions(options: ListGiven): ListOptions {
-  const { limit, label, kind, prefix, cursor, total, meta } = options;
-  return {
-    limit,
-    ...(total !== undefined && { count: total }),
-    ...(meta !== undefined && { meta: Object.fromEntries(meta.map(parseCondition)) }),
-    created: toTimes(options.createdSince, options.createdUntil),
-    updated: toTimes(options.since, options.until),
-    ...given({ label, kind, namePrefix: prefix, cursor }),
-  };
-}
-
-function toTimes(since: number | undefined, until: number | undefined): GivenRange {
-  return given({ since, until });
-}
 
 function toFlags(flags: number): string {
   const names = [

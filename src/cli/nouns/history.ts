@@ -1,9 +1,8 @@
 import { quipuVerb, type QuipuVerb } from '../kit/command.ts';
-import { OUT_OPTIONS, openOutput } from '../kit/output.ts';
+import { OUT_OPTIONS, openOutput } from '../kit/files.ts';
 import { parseContext, parseCount, parseSince } from '../kit/parse.ts';
 import { argument, oneOf, option, preset } from '../kit/verb.ts';
-import { contextArgument } from './turn-options.ts';
-import { findContextId } from './turn-output.ts';
+import { contextArgument, findContextId } from './turn-parts.ts';
 
 // The work is loaded when a verb runs: these verbs stand alone, and so are loaded with all others that do.
 
@@ -118,7 +117,7 @@ export const historyVerbs: readonly QuipuVerb[] = [
       option('--prices <file>', 'a JSON file with the prices of models'),
     ],
     async run(io, given) {
-      await (await import('./run-usage.ts')).runUsage(io, given);
+      await (await import('./run-import.ts')).runUsage(io, given);
     },
   }),
 ];

@@ -1,11 +1,11 @@
+import { basename } from 'node:path';
 import { isFields } from '../../base/fields.ts';
 import { given } from '../../base/given.ts';
-import { basename } from 'node:path';
 import { invalid } from '../../base/errors.ts';
 import type { Answer, Question } from '../../chat/events/payloads.ts';
 import type { Chat } from '../../chat/handle/chats.ts';
 import { quipuVerb, toHash, toId, toSeq, type CommandIo, type QuipuVerb } from '../kit/command.ts';
-import { readInput, readWhole } from '../kit/input.ts';
+import { readInput, readWhole } from '../kit/files.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { argument, option, required, type OptionOf } from '../kit/verb.ts';
 import { decodeUtf8 } from '../../base/text.ts';

@@ -2,7 +2,7 @@ import { given } from '../../base/given.ts';
 import { quipuVerb, toHash, toSeq, type QuipuVerb } from '../kit/command.ts';
 import { stillUsed } from './blob.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
-import { PAYLOAD_OPTIONS, readPayload } from './turn-options.ts';
+import { PAYLOAD_OPTIONS, readPayload } from './turn-parts.ts';
 import { toSize } from '../kit/text.ts';
 import { argument, option, required } from '../kit/verb.ts';
 

@@ -2,16 +2,11 @@ import { isFields } from '../../base/fields.ts';
 import { invalid, tooLarge } from '../../base/errors.ts';
 import { checkKey, checkType, checkVersion } from '../../context/check-input.ts';
 import type { BatchTurn } from '../../context/contexts.ts';
-import {
-  type PayloadEncoding,
-  type PayloadRules,
-  encodePayload,
-  findCodec,
-  holdsBytes,
-} from '../../context/payloads/codecs.ts';
+import { encodePayload, findCodec, holdsBytes } from '../../context/payloads/codecs.ts';
+import type { PayloadEncoding, PayloadRules } from '../../context/payloads/codecs.ts';
 import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { TurnJson } from '../../context/turn.ts';
-import { namingLine, parseJsonLine, readLines } from '../kit/input.ts';
+import { namingLine, parseJsonLine, readLines } from '../kit/files.ts';
 
 /** The fields of a line. An exported line also carries those that the store gives; a new turn gets its own. */
 const FIELDS: Record<keyof TurnJson | 'bytes' | 'idempotencyKey', true> = {

@@ -8,7 +8,7 @@ import { quipuVerb, toId, upTo } from '../kit/command.ts';
 import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { toFacts, toSize } from '../kit/text.ts';
-import { readLines } from '../kit/input.ts';
+import { readLines } from '../kit/files.ts';
 import { argument, option, preset } from '../kit/verb.ts';
 
 export const sessionVerbs: readonly QuipuVerb[] = [

@@ -13,10 +13,14 @@ import {
   readPayload,
   toAppendOptions,
   toReadOptions,
-} from './turn-options.ts';
+  mustGetTurn,
+  openContext,
+  printPage,
+  showTurns,
+  toPreview,
+} from './turn-parts.ts';
 import { quipuVerb, toId, type QuipuVerb } from '../kit/command.ts';
 import { Interrupted, untilAborted } from '../kit/report-error.ts';
-import { mustGetTurn, openContext, printPage, showTurns, toPreview } from './turn-output.ts';
 import { parseCount, parseTurnId } from '../kit/parse.ts';
 import { toFacts, toSize, toTime } from '../kit/text.ts';
 import { argument, oneOf, option, preset, required } from '../kit/verb.ts';

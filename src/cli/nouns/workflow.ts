@@ -7,23 +7,19 @@ import type { Store } from '../../store/store.ts';
 import { quipuVerb, toHash as showHash, toId } from '../kit/command.ts';
 import type { CommandIo, QuipuVerb } from '../kit/command.ts';
 import { collect, parseCount, parseJson, parseTime } from '../kit/parse.ts';
-import { tableOf, toFacts, toPlainLine, toTime, type Fact } from '../kit/text.ts';
+import { tableOf, toFacts, toPlainLine, toTime, type Fact, type ShowRows } from '../kit/text.ts';
 import { findBlob, findBundle, findStep } from './short-hash.ts';
-import { isThread, readGivenText, showThreads, toStepLine } from './workflow-output.ts';
+import { isThread, readGivenText, showThreads, toStepLine } from './bundle.ts';
 import { argument, option, preset, required, type OptionsIn } from '../kit/verb.ts';
 
 const PROMPT_CHARS = 1000;
 
-const LISTING = [
-  option('--all', 'finished threads too'),
-  option('--completed', 'finished threads only'),
-  option('--bundles', 'the workflows that are registered, instead of threads'),
-  option('--since <when>', 'only those ended or changed since then: a date, or 7d', parseTime),
-  option('--until <when>', 'only those ended or changed before', parseTime),
-  preset('-n, --limit <n>', 'how many threads at most', parseCount, 50),
-  option('--cursor <text>', 'continue where the previous page ended'),
-] as const;
-type ListGiven = OptionsIn<typeof LISTING>;
+const showBundles: ShowRows<RegisteredBundle> = tableOf([
+  ['WORKFLOW', ({ name }) => name],
+  ['BUNDLE', ({ hash }) => hash.slice(0, 12)],
+  ['SINCE', ({ versions }, screen) => screen.time(versions.at(-1)?.since ?? 0)],
+  ['DESCRIPTION', ({ description = '' }) => description],
+]);
 
 const SHOWING = [
   argument('<thread-or-workflow>', 'thread id, or the name of a workflow'),
@@ -44,10 +40,29 @@ export const workflowVerbs: readonly QuipuVerb[] = [
       'quipu workflow list --completed --since 2026-11-01 --until 7d',
       'quipu workflow list --bundles',
     ],
-    takes: LISTING,
+    takes: [
+      option('--all', 'finished threads too'),
+      option('--completed', 'finished threads only'),
+      option('--bundles', 'the workflows that are registered, instead of threads'),
+      option('--since <when>', 'only those ended or changed since then: a date, or 7d', parseTime),
+      option('--until <when>', 'only those ended or changed before', parseTime),
+      preset('-n, --limit <n>', 'how many threads at most', parseCount, 50),
+      option('--cursor <text>', 'continue where the previous page ended'),
+    ],
     async run(io, options) {
-      const store = await io.openStore();
-      await (options.bundles === true ? listBundles(io, store) : listThreads(io, store, options));
+      const { workflows } = await io.openStore();
+      if (options.bundles === true) {
+        return io.printRows(await workflows.bundles.list(), showBundles);
+      }
+      const { all = false, completed = false, limit, cursor: from, since, until } = options;
+      const { items, cursor } = await workflows.list({
+        state: all ? 'all' : completed ? 'completed' : 'active',
+        limit,
+        details: true,
+        ...given({ since, until, cursor: from }),
+      });
+      await io.printRows(items, showThreads);
+      if (cursor !== undefined) io.noteMore({ cursor });
     },
   }),
   quipuVerb({
@@ -214,28 +229,6 @@ export const workflowVerbs: readonly QuipuVerb[] = [
     show: showHash,
   }),
 ];
-
-async function listThreads(io: CommandIo, store: Store, options: ListGiven): Promise<void> {
-  const { all = false, completed = false, limit, cursor: from, since, until } = options;
-  const { items, cursor } = await store.workflows.list({
-    state: all ? 'all' : completed ? 'completed' : 'active',
-    limit,
-    details: true,
-    ...given({ since, until, cursor: from }),
-  });
-  await io.printRows(items, showThreads);
-  if (cursor !== undefined) io.noteMore({ cursor });
-}
-
-async function listBundles(io: CommandIo, store: Store): Promise<void> {
-  const columns = tableOf<RegisteredBundle>([
-    ['WORKFLOW', ({ name }) => name],
-    ['BUNDLE', ({ hash }) => hash.slice(0, 12)],
-    ['SINCE', ({ versions }, screen) => screen.time(versions.at(-1)?.since ?? 0)],
-    ['DESCRIPTION', ({ description = '' }) => description],
-  ]);
-  await io.printRows(await store.workflows.bundles.list(), columns);
-}
 
 async function showThread(
   io: CommandIo,

@@ -4,9 +4,8 @@ import type { NewTurn, ContextUpdate } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Aside, Session, Slot } from '../fold/session.ts';
 import type { SourceFile } from '../source/source.ts';
-import { ENTRY, toSessionEntry, type FileEntry } from './entries.ts';
+import { ENTRY, toSessionEntry, type FileEntry, type Ledger } from './ledger.ts';
 import { isOfFile, noteFailed, type ImportReport } from './import-report.ts';
-import type { Ledger } from './ledger.ts';
 import { writeWork, type Writing } from './write-session.ts';
 
 // Writes what the fold has planned: turns, then the ledger. Several files are written at a time, so that their commits
