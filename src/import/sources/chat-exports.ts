@@ -4,7 +4,7 @@ import { given } from '../../base/given.ts';
 import { at, inTable, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { SHOWS } from '../show/show-records.ts';
-import { filesAt, titleOf } from './shared.ts';
+import { asTitle, detailsOf, filesAt, flagsOf, titleOf } from './shared.ts';
 
 // ChatGPT and Claude.ai export "your data" as `conversations.json`, one list of all conversations. Each is a
 // tree of messages. The export may be larger than memory, so its items are read one at a time.
@@ -30,19 +30,12 @@ interface Chat {
   readonly about: object;
 }
 
-export const chatGpt: Source = {
-  ...createExport('chatgpt', 'ChatGPT export', readChatGpt),
-  show: SHOWS.chatgpt,
-};
-
-export const claudeAi: Source = {
-  ...createExport('claude-ai', 'Claude.ai export', readClaudeAi),
-  show: SHOWS['claude-ai'],
-};
+export const chatGpt: Source = createExport('chatgpt', 'ChatGPT export', readChatGpt);
+export const claudeAi: Source = createExport('claude-ai', 'Claude.ai export', readClaudeAi);
 
 type ReadChat = (value: SourceRecord['value']) => Chat | undefined;
 
-function createExport(name: string, title: string, read: ReadChat): Omit<Source, 'show'> {
+function createExport(name: 'chatgpt' | 'claude-ai', title: string, read: ReadChat): Source {
   return {
     name,
     title,
@@ -58,6 +51,7 @@ function createExport(name: string, title: string, read: ReadChat): Omit<Source,
       }),
     isRecord: isFields,
     read: () => ({ take: (record) => takeChat(record, read) }),
+    show: SHOWS[name],
   };
 }
 
@@ -66,13 +60,8 @@ function takeChat({ value, raw }: SourceRecord, read: ReadChat): readonly Taken[
   if (chat === undefined) return [{ do: 'aside', raw }];
   const { id: session, title, startedAt, model, nodes, about } = chat;
   const first = nodes.find(({ head }) => head?.role === 'user' && head.flags === undefined);
-  const details = given({
-    title: title === undefined ? undefined : { text: title, from: 'generated' as const },
-    startedAt,
-    model,
-  });
   return [
-    { do: 'details', session, details },
+    ...detailsOf({ title: asTitle(title), startedAt, model }, session),
     ...titleOf(textOf(at(first?.value, 'text'))).map((item) => ({ ...item, session })),
     { do: 'aside', session, raw: JSON.stringify(about) },
     ...nodes.map((node) => toTaken(session, node)),
@@ -131,12 +120,11 @@ function headOfGpt(message: unknown): TurnHead | undefined {
   if (!isFields(message)) return undefined;
   const role = inTable(ROLES, textAt(message, 'author', 'role')) ?? 'system';
   const hidden = at(message, 'metadata', 'is_visually_hidden_from_conversation') === true;
-  const isMeta = hidden || role === 'system';
   return given({
     at: timeAt(message, 'create_time'),
     role,
     model: textAt(message, 'metadata', 'model_slug'),
-    flags: isMeta ? (['meta'] as const) : undefined,
+    flags: flagsOf({ meta: hidden || role === 'system' }),
   });
 }
 

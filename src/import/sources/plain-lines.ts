@@ -3,33 +3,26 @@ import { given } from '../../base/given.ts';
 import { at, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { SHOWS } from '../show/show-records.ts';
-import { filesAt, readUsage, titleOf } from './shared.ts';
+import { detailsOf, filesAt, readUsage, titleOf, turnOf } from './shared.ts';
 
 // Plain formats, for histories of programs that have no source of their own: JSON Lines of messages, and the lines that
 // `quipu export --as jsonl` and `quipu context last --json` write. A file is a session. It is
 // known by its path: files of two folders may well have one name.
 
 /** `{"role", "content" or "text", "id"?, "parentId"?, "timestamp"?, "model"?, "usage"?}`, and any other fields. */
-export const jsonl: Source = {
-  ...createLines('jsonl', 'JSON Lines', readMessage),
-  show: SHOWS.jsonl,
-};
+export const jsonl: Source = createLines('jsonl', 'JSON Lines', readMessage);
 
 /** A turn as JSON. */
-export const quipuExport: Source = {
-  ...createLines('quipu', 'Quipu export', readTurn),
-  show: SHOWS.quipu,
-};
+export const quipuExport: Source = createLines('quipu', 'Quipu export', readTurn);
 
 type ReadLine = (value: SourceRecord['value']) => {
-  readonly id: string | undefined;
   readonly parent: string | null | undefined;
   readonly head: TurnHead;
 };
 
 const END = /\.(?:jsonl|ndjson)$/;
 
-function createLines(name: string, title: string, read: ReadLine): Omit<Source, 'show'> {
+function createLines(name: 'jsonl' | 'quipu', title: string, read: ReadLine): Source {
   return {
     name,
     title,
@@ -41,19 +34,19 @@ function createLines(name: string, title: string, read: ReadLine): Omit<Source, 
       }),
     isRecord: isFields,
     read: () => ({ take: (record) => takeLine(record, read) }),
+    show: SHOWS[name],
   };
 }
 
-function takeLine({ value, raw }: SourceRecord, read: ReadLine): readonly Taken[] {
-  const { id, parent, head } = read(value);
+function takeLine(record: SourceRecord, read: ReadLine): readonly Taken[] {
+  const { value } = record;
+  const { parent, head } = read(value);
   const said =
     head.role === 'user' ? titleOf(textOf(at(value, 'content') ?? at(value, 'text'))) : [];
-  const details = given({ model: head.model, cwd: textAt(value, 'cwd') });
-  const known: Taken[] = Object.keys(details).length > 0 ? [{ do: 'details', details }] : [];
   return [
-    ...known,
+    ...detailsOf({ model: head.model, cwd: textAt(value, 'cwd') }),
     ...said,
-    { do: 'turn', what: 'message', parts: [{ id, raw, value }], parent, head },
+    turnOf(record, 'message', head, { parent }),
   ];
 }
 
@@ -66,7 +59,6 @@ function roleOf(role: string | undefined): TurnHead['role'] {
 function readMessage(value: SourceRecord['value']): ReturnType<ReadLine> {
   const parent = value['parentId'] ?? value['parent_id'];
   return {
-    id: textAt(value, 'id'),
     parent: typeof parent === 'string' || parent === null ? parent : undefined,
     head: given({
       at: timeAt(value, 'timestamp') ?? timeAt(value, 'created_at'),
@@ -80,7 +72,6 @@ function readMessage(value: SourceRecord['value']): ReturnType<ReadLine> {
 function readTurn(value: SourceRecord['value']): ReturnType<ReadLine> {
   const parent = textAt(value, 'parent');
   return {
-    id: textAt(value, 'id'),
     parent: parent === '0' ? null : parent,
     head: given({ at: timeAt(value, 'createdAt'), role: roleOf(textAt(value, 'payload', 'role')) }),
   };
