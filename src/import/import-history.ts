@@ -1,4 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import { watch, type FSWatcher } from 'node:fs';
+import { given } from '../base/given.ts';
+import { Bell } from '../base/bell.ts';
 import { invalid } from '../base/errors.ts';
 import type { Store } from '../store/store.ts';
 import { newReport, type ImportReport } from './keep/import-report.ts';
@@ -42,10 +45,13 @@ export async function importHistory(
   const before = await bytesOf(store);
   const ledger = await Ledger.open(store, source, dryRun);
   let done = 0;
-  const importer = new Importer({ store, source, ledger }, report, {
+  const importer = new Importer({
+    store,
+    source,
+    ledger,
+    report,
     dryRun,
-    ...(project !== undefined && { project }),
-    ...(signal !== undefined && { signal }),
+    ...given({ project, signal }),
     onBytes: (bytes) => {
       done += bytes;
       progress?.(done, total, source.title);
@@ -139,11 +145,11 @@ export async function followHistory(
   const { place, signal, pollMs = POLL_MS, quietMs = QUIET_MS, onLook } = options;
   const report = newReport(source.name);
   const ledger = await Ledger.open(store, source, false);
-  const importer = new Importer({ store, source, ledger }, report, { dryRun: false });
+  const importer = new Importer({ store, source, ledger, report, dryRun: false });
   const seen = new Map<string, SeenFile>();
-  using changes = new Changes(place);
+  const changed = new Bell();
+  using _watching = ringOnChange(place, changed);
   while (!signal.aborted) {
-    changes.clear();
     try {
       for await (const file of source.discover(place)) {
         const before = seen.get(file.path);
@@ -157,7 +163,12 @@ export async function followHistory(
       await source.close?.();
     }
     onLook?.(report);
-    await changes.wait(pollMs, signal);
+    try {
+      await changed.wait(pollMs, signal);
+      await setTimeout(BURST_MS, undefined, { signal });
+    } catch {
+      // The caller ends the following.
+    }
   }
   return report;
 }
@@ -189,49 +200,16 @@ function look(
   };
 }
 
-/** Tells of changes below a folder, where the file system does. */
-class Changes {
-  readonly #watcher: FSWatcher | undefined;
-  #changed = false;
-  #wake: (() => void) | undefined;
-
-  constructor(place: string) {
-    try {
-      this.#watcher = watch(place, { recursive: true });
-      this.#watcher.on('change', () => {
-        this.#changed = true;
-        this.#wake?.();
-      });
-      // A watcher that fails is as good as none: there is the poll.
-      this.#watcher.on('error', () => undefined);
-    } catch {
-      this.#watcher = undefined;
-    }
+/** Rings at changes below a folder, where the file system tells of them. */
+function ringOnChange(place: string, changed: Bell): Disposable {
+  let watcher: FSWatcher | undefined;
+  try {
+    watcher = watch(place, { recursive: true });
+    watcher.on('change', () => changed.ring());
+    // A watcher that fails is as good as none: there is the poll.
+    watcher.on('error', () => undefined);
+  } catch {
+    // There is nothing to watch.
   }
-
-  clear(): void {
-    this.#changed = false;
-  }
-
-  async wait(pollMs: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(done, pollMs);
-      function done(): void {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      }
-      signal.addEventListener('abort', done);
-      this.#wake = (): void => {
-        setTimeout(done, BURST_MS);
-      };
-      if (this.#changed) this.#wake();
-    });
-    this.#wake = undefined;
-  }
-
-  [Symbol.dispose](): void {
-    this.#watcher?.close();
-  }
+  return { [Symbol.dispose]: () => watcher?.close() };
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parseJsonObject } from '../../base/fields.ts';
 import { invalid, isQuipuError, notFound } from '../../base/errors.ts';
 import {
   findHistories,
@@ -234,21 +235,10 @@ export async function runUsage(io: CommandIo, given: UsageGiven): Promise<void> 
 const PRICES_BYTES_MAX = 1024 * 1024;
 
 async function readPrices({ shell }: CommandIo, path: string): Promise<Prices> {
-  const text = Buffer.from(await readWhole(readInput(shell, path), PRICES_BYTES_MAX)).toString(
-    'utf8',
-  );
-  const value = parse(text);
+  const bytes = await readWhole(readInput(shell, path), PRICES_BYTES_MAX);
+  const value = parseJsonObject(Buffer.from(bytes).toString('utf8'));
   if (isPrices(value)) return value;
   throw invalid('prices', 'must be a JSON object: {"<model>": {"input": 3, "output": 15}}');
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // A file that is no JSON is no table of prices.
-    return undefined;
-  }
 }
 
 function toUsageTable(by: UsageBy, sums: readonly UsageSum[], hasCost: boolean): string {

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { at, listAt, textAt, countAt } from '../source/fields.ts';
 import { LEDGER_KIND } from '../show/imported-turn.ts';
 import type { Source, SessionDetails } from '../source/source.ts';
-import { ROOT, Session, type UsageRow, type Node } from '../fold/session.ts';
+import { ROOT, Session, addUsage, type UsageRow, type Node } from '../fold/session.ts';
 
 // The ledger of a source: a context of the store that says how far each file was read, which contexts a session has,
 // and which turn each record became. Its newest table holds the sums; the entries after it hold what came later.
@@ -333,16 +333,4 @@ function pairs(list: readonly unknown[]): [string, string][] {
   return list.flatMap((item) =>
     Array.isArray(item) ? [[String(item[0]), String(item[1])] satisfies [string, string]] : [],
   );
-}
-
-/** Adds rows to sums by day, model and project. */
-export function addUsage(sums: Map<string, UsageRow>, rows: readonly unknown[]): void {
-  for (const row of rows) {
-    if (!Array.isArray(row) || row.length !== 8) continue;
-    const [day, model, project, ...counts] = row as UsageRow;
-    const key = JSON.stringify([day, model, project]);
-    const sum = sums.get(key) ?? [day, model, project, 0, 0, 0, 0, 0];
-    for (const [index, count] of counts.entries()) sum[index + 3] = Number(sum[index + 3]) + count;
-    sums.set(key, sum);
-  }
 }

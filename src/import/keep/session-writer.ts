@@ -1,3 +1,4 @@
+import { groupsOf } from '../../base/groups-of.ts';
 import { isFields } from '../../base/fields.ts';
 import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import type { NewTurn, ContextUpdate } from '../../context/contexts.ts';
@@ -15,12 +16,8 @@ const JOBS_MAX = 16;
 const JOBS_BYTES_MAX = 48 * 1024 * 1024;
 /** Ids of sessions that stay in memory. */
 const CACHED_IDS_MAX = 200_000;
+/** Records that are no turns come in entries of this size. */
 const ASIDES_BYTES = 1024 * 1024;
-
-export type WriteReport = Pick<
-  ImportReport,
-  'turns' | 'forks' | 'sessions' | 'blobs' | 'blobsShared' | 'unlinked' | 'failed'
->;
 
 /** One file, and what came of it. */
 interface Job {
@@ -34,7 +31,7 @@ interface Job {
 export class SessionWriter {
   readonly #store: Store;
   readonly #ledger: Ledger;
-  readonly #report: WriteReport;
+  readonly #report: ImportReport;
   readonly #writing: Writing;
   readonly #dryRun: boolean;
   readonly #jobs = new Map<Promise<void>, number>();
@@ -44,16 +41,17 @@ export class SessionWriter {
   readonly #grown = new Set<string>();
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(
-    parts: { readonly store: Store; readonly ledger: Ledger },
-    report: WriteReport,
-    dryRun: boolean,
-  ) {
-    this.#store = parts.store;
-    this.#ledger = parts.ledger;
-    this.#report = report;
-    this.#writing = { store: parts.store, counts: report, known: new Map() };
-    this.#dryRun = dryRun;
+  constructor(task: {
+    readonly store: Store;
+    readonly ledger: Ledger;
+    readonly report: ImportReport;
+    readonly dryRun: boolean;
+  }) {
+    this.#store = task.store;
+    this.#ledger = task.ledger;
+    this.#report = task.report;
+    this.#writing = { store: task.store, counts: task.report, known: new Map() };
+    this.#dryRun = task.dryRun;
   }
 
   /** A session that was imported before, once all of it is stored. */
@@ -85,9 +83,7 @@ export class SessionWriter {
     for (const { first = [], name } of dirty) {
       for (const id of first) if (!this.#ledger.firsts.has(id)) this.#ledger.firsts.set(id, name);
     }
-    const written = this.#dryRun
-      ? this.#drop(dirty)
-      : this.#write({ file, sessions: dirty, entry, earlier: new Map(this.#inFlight) });
+    const written = this.#write({ file, sessions: dirty, entry, earlier: new Map(this.#inFlight) });
     let failed: Error | undefined;
     const job = written.catch((error: unknown) => {
       // The ledger does not have the file, so the next import reads it again.
@@ -142,12 +138,9 @@ export class SessionWriter {
     this.#report.sessions = this.#grown.size;
   }
 
-  async #drop(sessions: readonly Session[]): Promise<void> {
-    for (const session of sessions) reset(session);
-  }
-
   async #write(job: Job): Promise<void> {
     const { sessions, entry } = job;
+    if (this.#dryRun) return sessions.forEach(reset);
     const turns: NewTurn[] = [];
     const entries: (readonly [type: string, payload: unknown])[] = [];
     const push = (type: string, payload: unknown, more: Partial<NewTurn> = {}): void => {
@@ -158,7 +151,7 @@ export class SessionWriter {
       await writeWork(this.#writing, session, session.work);
       if (session.detailsChanged) await this.#describe(session, job);
       if (session.slots.length === 0 && session.newAsides.length === 0) continue;
-      const asides = [...toAsides(session)];
+      const asides = [...groupsOf(session.newAsides, ASIDES_BYTES, sizeOf)];
       for (const records of asides) {
         const fsRoot = await this.#putTree(records);
         push(ENTRY.asides, { session: session.name, records: records.map(toAsideRow) }, fsRoot);
@@ -229,19 +222,8 @@ function reset(session: Session): void {
   session.detailsChanged = false;
 }
 
-/** Records in groups that fit an entry. */
-function* toAsides(session: Session): Generator<readonly Aside[]> {
-  let group: Aside[] = [];
-  let bytes = 0;
-  for (const aside of session.newAsides) {
-    group.push(aside);
-    bytes += (aside.raw ?? aside.bad ?? '').length + 100;
-    if (bytes < ASIDES_BYTES) continue;
-    yield group;
-    group = [];
-    bytes = 0;
-  }
-  if (group.length > 0) yield group;
+function sizeOf({ raw, bad = '' }: Aside): number {
+  return (raw ?? bad).length + 100;
 }
 
 function toAsideRow({ after, raw, bad, blob }: Aside): [string, string, string] {

@@ -1,7 +1,7 @@
 import { isFields } from '../../base/fields.ts';
 import { given } from '../../base/given.ts';
 import type { BlobForm } from '../fold/externalise.ts';
-import { at, countAt, listAt, textAt, inTable } from '../source/fields.ts';
+import { at, countAt, listAt, textAt, inTable, pathOf, reach } from '../source/fields.ts';
 import type { TurnHead, Block } from '../source/source.ts';
 import { SHOWS } from './show-records.ts';
 
@@ -85,23 +85,13 @@ export function showImported(type: string, payload: unknown): ShownImport | unde
   const references = new Set<string>();
   const forms = new Map<unknown, string>();
   for (const [pointer, form] of imported.places) {
-    const value = valueAt(payload, pointer);
+    const value = reach(payload, pathOf(pointer));
     if (typeof value !== 'string') continue;
     references.add(value);
     if (form.startsWith('data:')) forms.set(value, form);
   }
   const records = forms.size === 0 ? imported.records : withDataUrls(imported.records, forms);
   return { ...imported.head, blocks: records.flatMap((record) => show(record)), references };
-}
-
-function valueAt(payload: unknown, pointer: string): unknown {
-  const path = pointer.split('/').slice(1);
-  let found = payload;
-  for (const step of path) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    found = Array.isArray(found) ? (found as unknown[])[Number(name)] : at(found, name);
-  }
-  return found;
 }
 
 /** Pictures are known by their data URLs: the reference takes the place of the data. */
