@@ -215,7 +215,9 @@ async function* chosen(
       ? await session.last(last ?? 0, { hydrate })
       : await session.branch(branch === true ? undefined : branch, { hydrate });
   const { warnings, malformedLines } = view;
-  yield* last === undefined ? view.entries : view.entries.slice(-last);
+  yield* last === undefined
+    ? view.entries
+    : view.entries.slice(Math.max(0, view.entries.length - last));
   for (const { message, about } of warnings) shell.err(`${message}: ${about}\n`);
   if (malformedLines > 0) shell.err(`${malformedLines} lines could not be read\n`);
 }
