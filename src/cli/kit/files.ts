@@ -1,3 +1,4 @@
+import { isFields, type Fields } from '../../base/fields.ts';
 import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { randomBytes } from 'node:crypto';
@@ -120,7 +121,7 @@ function tooLong(limit: number, size: number): QuipuError<'TOO_LARGE'> {
  * Returns the value on a line, or undefined for a blank one. Throws INVALID, with the line's number, for text that is
  * not JSON.
  */
-export function parseJsonLine(line: Uint8Array, number: number): unknown {
+function parseJsonLine(line: Uint8Array, number: number): unknown {
   let text: string;
   try {
     text = decodeUtf8(line);
@@ -133,6 +134,26 @@ export function parseJsonLine(line: Uint8Array, number: number): unknown {
   } catch (error) {
     throw invalid(`line ${number}`, `is not JSON: ${(error as SyntaxError).message}`);
   }
+}
+
+/**
+ * Returns the object on a line, or undefined for a blank one. Throws INVALID, with the line's number, for anything else,
+ * and for an object that lacks a field or has one that is not known.
+ */
+export function parseLineFields(
+  line: Uint8Array,
+  number: number,
+  fields: { readonly needed?: readonly string[]; isKnown(name: string): boolean },
+): Fields | undefined {
+  const value = parseJsonLine(line, number);
+  if (value === undefined) return undefined;
+  const where = `line ${number}`;
+  if (!isFields(value)) throw invalid(where, 'is not a JSON object');
+  const missing = fields.needed?.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) throw invalid(where, `has no "${missing}"`);
+  const unknown = Object.keys(value).find((name) => !fields.isKnown(name));
+  if (unknown === undefined) return value;
+  throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
 }
 
 /** Runs a check of one line, so that its error can name the line. */

@@ -5,7 +5,7 @@ import type { QuipuVerb, CommandIo, QuipuShell } from '../kit/command.ts';
 import { readInput, readWhole } from '../kit/files.ts';
 import { parseCount } from '../kit/parse.ts';
 import { findBundle } from './short-hash.ts';
-import { argument, option, type OptionOf } from '../kit/verb.ts';
+import { argument, option } from '../kit/verb.ts';
 import type {
   Step,
   ThreadDetails,
@@ -17,11 +17,7 @@ import { tableOf, escapeControls, toPlainLine, toTime, type ShowRows } from '../
 
 const BUNDLE_BYTES_MAX: number = 4 * 1024 * 1024;
 
-interface RunningOptions {
-  readonly session?: string;
-}
-
-const SESSION_OPTION: OptionOf<RunningOptions> = option(
+const SESSION_OPTION = option(
   '--session <session>',
   'session that artifact:// refers to in the texts of roles',
 );
@@ -160,7 +156,11 @@ export const showThreads: ShowRows<ThreadDetails> = tableOf([
 const TEXT_BYTES_MAX: number = 8 * 1024 * 1024;
 
 /** Follows a run on a terminal. The steps go to standard error, where they are in nobody's way. */
-function watchRun(shell: QuipuShell, json: boolean, { session }: RunningOptions): ThreadOptions {
+function watchRun(
+  shell: QuipuShell,
+  json: boolean,
+  { session }: { readonly session?: string },
+): ThreadOptions {
   return {
     ...given({ session }),
     cwd: shell.cwd,
@@ -184,15 +184,10 @@ async function reportRun(io: CommandIo, result: RunResult): Promise<void> {
   if (state !== 'completed' && !io.json) io.shell.err(`thread ${threadId} is ${state}\n`);
 }
 
-interface TextOptions {
-  readonly text: string | undefined;
-  readonly file: string | undefined;
-}
-
 /** Reads a text that is given on the command line or in a file; `-` is standard input. */
 export async function readGivenText(
   shell: QuipuShell,
-  { text, file }: TextOptions,
+  { text, file }: Readonly<Record<'text' | 'file', string | undefined>>,
   names: string,
 ): Promise<string> {
   if ((text === undefined) === (file === undefined)) {

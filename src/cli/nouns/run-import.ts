@@ -62,14 +62,13 @@ async function findAll(
   const source = SOURCES.find(({ name }) => name === from);
   if (path !== undefined) {
     if (source === undefined)
-      throw invalid('--from', `is missing; say whose history ${path} is: ${names(SOURCES)}`);
+      throw invalid(
+        '--from',
+        `is missing; say whose history ${path} is: ${SOURCES.map(({ name }) => name).join(', ')}`,
+      );
     return [await lookAt(source, resolve(shell.cwd, path))].filter(({ sessions }) => sessions > 0);
   }
   return findHistories(source === undefined ? SOURCES : [source], machine);
-}
-
-function names(sources: readonly Source[]): string {
-  return sources.map(({ name }) => name).join(', ');
 }
 
 function nothingFound({ env, home }: Machine, path: string | undefined, from = '<agent>'): Error {

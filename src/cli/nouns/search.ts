@@ -5,33 +5,16 @@ import type {
   Neighbour,
   SearchAnswer,
   SearchHit,
-  SearchOptions,
 } from '../../search/contract/search.ts';
 import { nameOfPlace } from '../../postgres/address.ts';
 import { quoteForShell } from '../../queue/notifier.ts';
 import { type CommandIo, type QuipuVerb, quipuVerb, withProgress } from '../kit/command.ts';
 import { parseCount, parseDuration } from '../kit/parse.ts';
 import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
-import { argument, option, type OptionsIn } from '../kit/verb.ts';
+import { argument, option } from '../kit/verb.ts';
 
 /** The first search of a store builds its index, which takes a minute for a gigabyte of text. */
 const INDEX_WAIT_MS = 600_000;
-
-const SEARCHING = [
-  argument('<query...>', 'what to look for'),
-  option('--newest', 'the newest first (default: the best first)'),
-  option('-n, --limit <n>', 'how many hits, or threads with --group (default: 20)', parseCount),
-  option('--cursor <cursor>', 'continue where the previous page ended'),
-  option('--group', 'by thread, with the best hits of each'),
-  option('--facets', 'count the matches by kind, type, model and day'),
-  option('--around <n>', 'also print this many neighbours on each side', parseCount),
-  option(
-    '--index-wait <time>',
-    'how long to wait for the index to be up to date (default: 10m)',
-    parseDuration,
-  ),
-] as const;
-type SearchGiven = OptionsIn<typeof SEARCHING>;
 
 export const searchVerbs: readonly QuipuVerb[] = [
   quipuVerb({
@@ -48,14 +31,34 @@ export const searchVerbs: readonly QuipuVerb[] = [
       'quipu search getUserName --around 3',
       "quipu search 'kind:context n' --group --facets --json",
     ],
-    takes: SEARCHING,
-    async run(io, words, given) {
+    takes: [
+      argument('<query...>', 'what to look for'),
+      option('--newest', 'the newest first (default: the best first)'),
+      option('-n, --limit <n>', 'how many hits, or threads with --group (default: 20)', parseCount),
+      option('--cursor <cursor>', 'continue where the previous page ended'),
+      option('--group', 'by thread, with the best hits of each'),
+      option('--facets', 'count the matches by kind, type, model and day'),
+      option('--around <n>', 'also print this many neighbours on each side', parseCount),
+      option(
+        '--index-wait <time>',
+        'how long to wait for the index to be up to date (default: 10m)',
+        parseDuration,
+      ),
+    ],
+    async run(io, words, options) {
       const { shell } = io;
+      const { newest, limit, cursor: from, group, facets, around } = options;
+      const { indexWait = INDEX_WAIT_MS } = options;
       const query = words.join(' ');
       if (query.trim() === '') throw invalid('query', 'is empty; write a word to look for');
       const store = await io.openStore();
       const answer = await withProgress(shell, (progress) =>
-        store.search(query, { ...toOptions(given), progress }),
+        store.search(query, {
+          order: newest === true ? 'newest' : 'best',
+          waitMs: indexWait,
+          progress,
+          ...given({ limit, cursor: from, group, facets, around }),
+        }),
       );
       if (io.json) await io.printJson(answer);
       else await shell.out(showAnswer(answer, commandsOn(io)));
@@ -68,15 +71,6 @@ export const searchVerbs: readonly QuipuVerb[] = [
     },
   }),
 ];
-
-function toOptions(options: SearchGiven): SearchOptions {
-  const { newest, limit, cursor, group, facets, around, indexWait = INDEX_WAIT_MS } = options;
-  return {
-    order: newest === true ? 'newest' : 'best',
-    waitMs: indexWait,
-    ...given({ limit, cursor, group, facets, around }),
-  };
-}
 
 function showAnswer(
   { hits, groups, facets, matches, ranked }: SearchAnswer,

@@ -191,15 +191,9 @@ async function* entriesOf(shell: QuipuShell): AsyncGenerator<unknown> {
   }
 }
 
-interface CatGiven {
-  readonly last?: number;
-  readonly branch?: string | true;
-  readonly raw?: boolean;
-}
-
 async function* chosen(
   session: Session,
-  { last, branch, raw = false }: CatGiven,
+  { last, branch, raw = false }: { last?: number; branch?: string | true; raw?: boolean },
   shell: QuipuShell,
 ): AsyncGenerator<SessionEntry> {
   const hydrate = !raw;

@@ -16,16 +16,10 @@ import { parseDuration } from '../kit/parse.ts';
 import { tableOf, toFacts, toTime } from '../kit/text.ts';
 import { argument, oneOf, option, type OptionOf } from '../kit/verb.ts';
 
-export interface TokenFileOption {
-  readonly tokenFile?: string;
-}
-
-export const TOKEN_FILE_OPTION: readonly OptionOf<TokenFileOption>[] = [
-  option(
-    '--token-file <file>',
-    "file with the tokens (default: tokens.json in the store's folder)",
-  ),
-];
+export const TOKEN_FILE_OPTION: OptionOf<{ readonly tokenFile?: string }> = option(
+  '--token-file <file>',
+  "file with the tokens (default: tokens.json in the store's folder)",
+);
 
 /** The file may be absent. The store must exist, so that a typing error makes no folder a store. */
 function locateTokenFile(io: CommandIo, given: string | undefined): string {
@@ -60,7 +54,7 @@ export const tokenVerbs: readonly QuipuVerb[] = [
         'how long the token is valid, such as 90d (default: for ever)',
         parseDuration,
       ),
-      ...TOKEN_FILE_OPTION,
+      TOKEN_FILE_OPTION,
     ],
     async run(io, name, { scope, expires, tokenFile }) {
       const { shell } = io;
@@ -89,7 +83,7 @@ export const tokenVerbs: readonly QuipuVerb[] = [
     name: 'list',
     summary: 'List the tokens by name; the tokens themselves are not kept.',
     examples: ['quipu token list', 'quipu token list --json'],
-    takes: [...TOKEN_FILE_OPTION],
+    takes: [TOKEN_FILE_OPTION],
     async run(io, { tokenFile }) {
       const records = await readTokenFile(locateTokenFile(io, tokenFile));
       await io.printRows(
@@ -112,7 +106,7 @@ export const tokenVerbs: readonly QuipuVerb[] = [
     name: 'show',
     summary: 'Show what a token allows, and until when.',
     examples: ['quipu token show laptop', 'quipu token show laptop --json'],
-    takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
+    takes: [argument('<name>', 'as in quipu token list'), TOKEN_FILE_OPTION],
     async run(io, name, { tokenFile }) {
       const records = await readTokenFile(locateTokenFile(io, tokenFile));
       const record = records.find((other) => other.name === name);
@@ -134,7 +128,7 @@ export const tokenVerbs: readonly QuipuVerb[] = [
     aliases: ['revoke'],
     summary: 'Revoke a token; a running server notices within a second.',
     examples: ['quipu token rm laptop'],
-    takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
+    takes: [argument('<name>', 'as in quipu token list'), TOKEN_FILE_OPTION],
     async give(io, name, { tokenFile }) {
       await changeTokenFile(locateTokenFile(io, tokenFile), (records) => {
         const kept = records.filter((record) => record.name !== name);
