@@ -2,13 +2,12 @@ import { createReadStream } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hashText, sha256Hex } from '../base/hash.ts';
-import type { Store } from '../store/store.ts';
 import type { Attached } from './fold/externalise.ts';
 import { boundDetails, boundHead, toSessionName } from './fold/details.ts';
 import { Session, type NamedTurn } from './fold/session.ts';
-import { isOfFile, noteFailed, type ImportReport } from './keep/import-report.ts';
-import type { FileEntry, Ledger } from './keep/ledger.ts';
-import { SessionWriter } from './keep/session-writer.ts';
+import { isOfFile, noteFailed } from './keep/import-report.ts';
+import type { FileEntry } from './keep/ledger.ts';
+import { SessionWriter, type WriteTask } from './keep/session-writer.ts';
 import { fingerprint, readRecords, type Read } from './read/read-records.ts';
 import type { RecordReader, SessionDetails, Source, SourceFile, Taken } from './source/source.ts';
 import { statFile } from './source/walk-folder.ts';
@@ -27,12 +26,8 @@ const BAD_CHARS_MAX = 1024 * 1024;
 const CLOCK_SLACK_MS = 86_400_000;
 
 /** What an import reads, where it writes, and how. */
-interface Task {
-  readonly store: Store;
+interface Task extends WriteTask {
   readonly source: Source;
-  readonly ledger: Ledger;
-  readonly report: ImportReport;
-  readonly dryRun: boolean;
   /** Only sessions about this folder, or one below it. */
   readonly project?: string;
   /** Called with the number of bytes read since the last call. */

@@ -3,7 +3,8 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
-import { readOwnerNote } from '../../engine/files/disk/owner-note.ts';
+import { parseJsonObject } from '../../base/fields.ts';
+import { readOwnerNote, type OwnerNote } from '../../engine/files/disk/owner-note.ts';
 import { decodeCheckpoint } from '../../format/checkpoint.ts';
 import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import { readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
@@ -110,8 +111,9 @@ async function checkOwner(folder: string, { machine }: QuipuShell): Promise<Find
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ok('owner', 'nobody');
     throw error;
   }
-  const { pid, host, since } = parseOwner(text);
-  if (pid === undefined) return ok('owner', 'someone, just now');
+  const { pid, host, since } = (parseJsonObject(text) ?? {}) as Partial<OwnerNote>;
+  // Without a process, the file is being written at this moment.
+  if (pid === undefined || !Number.isSafeInteger(pid)) return ok('owner', 'someone, just now');
   const who = `process ${pid} on ${host} since ${since}`;
   if (host !== machine.host) return ok('owner', `${who}, another machine`);
   if (machine.isAlive(pid)) return ok('owner', `${who}, alive`);
@@ -135,22 +137,6 @@ async function checkTokens(folder: string, shell: QuipuShell): Promise<Finding> 
       messageOf(error),
       `the server lets nobody in: remove ${path}, then run: quipu token create <name>`,
     );
-  }
-}
-
-interface Owner {
-  readonly pid?: number;
-  readonly host?: string;
-  readonly since?: string;
-}
-
-function parseOwner(text: string): Owner {
-  try {
-    const said = JSON.parse(text) as Owner;
-    return Number.isSafeInteger(said.pid) ? said : {};
-  } catch {
-    // SyntaxError: the file is being written at this moment.
-    return {};
   }
 }
 

@@ -5,7 +5,7 @@ import type { OpenOptions } from '../../open-store.ts';
 import type { copyStore } from '../../copy-store.ts';
 import type { restoreStore } from '../../restore-store.ts';
 import type { Store } from '../../store/store.ts';
-import type { Machine } from './process.ts';
+import type { Machine, ProcessStreams } from './process.ts';
 import { invalid } from '../../base/errors.ts';
 import { parsePlace, type Place } from '../../base/place.ts';
 import { parseSeconds } from './parse.ts';
@@ -15,13 +15,7 @@ import type { GivenIn, Takes, TypedVerb, Verb, VerbWords } from './verb.ts';
 import type { Progress } from '../../engine/engine.ts';
 
 /** The shell that called `quipu`: all that a command may touch besides the files it is told to read or write. */
-export interface QuipuShell {
-  /** Standard output. Resolves when there is room for more; rejects with EPIPE when nobody reads on. */
-  out(data: string | Uint8Array): Promise<void>;
-  /** Standard error. */
-  err(text: string): void;
-  /** Replaces the last line of the terminal at standard error. */
-  status(line: string): void;
+export interface QuipuShell extends ProcessStreams {
   /** Opened on first use, so that a command that reads nothing does not wait for a terminal. */
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;

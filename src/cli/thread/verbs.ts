@@ -11,6 +11,7 @@ import { isQueueFolder, mustHaveBeenQueue, mustBeQueue } from '../../queue/folde
 import { createQueueFolder } from '../../queue/sqlite/open-database.ts';
 import { LIMIT_DEFAULT } from '../../queue/events/limits.ts';
 import { inQueueWords } from '../../queue/folder/queue-error.ts';
+import type { ProcessStreams } from '../kit/process.ts';
 import { readPushed, toQueueText } from '../kit/queue-events.ts';
 import { EVENT_TYPES, parseCount } from '../kit/parse.ts';
 import { argument, oneOf, option, preset, required } from '../kit/verb.ts';
@@ -266,11 +267,7 @@ async function dispatchKnown(shell: ThreadShell, path: string): Promise<void> {
 }
 
 /** The shell that called `thread`: all that a command may touch besides the queue's folder. */
-export interface ThreadShell {
-  /** Standard output. Rejects with EPIPE when nobody reads on. */
-  out(data: string): Promise<void>;
-  /** Standard error. */
-  err(text: string): void;
+export interface ThreadShell extends Pick<ProcessStreams, 'out' | 'err'> {
   /** Opened on first use. */
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;

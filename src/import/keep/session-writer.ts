@@ -28,12 +28,18 @@ interface Job {
   readonly earlier: ReadonlyMap<string, Promise<void>>;
 }
 
+/** Where an import writes, and what it reports. */
+export interface WriteTask {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly report: ImportReport;
+  /** Counts, and writes nothing. */
+  readonly dryRun: boolean;
+}
+
 export class SessionWriter {
-  readonly #store: Store;
-  readonly #ledger: Ledger;
-  readonly #report: ImportReport;
+  readonly #task: WriteTask;
   readonly #writing: Writing;
-  readonly #dryRun: boolean;
   readonly #jobs = new Map<Promise<void>, number>();
   readonly #inFlight = new Map<string, Promise<void>>();
   readonly #cache = new Map<string, Session>();
@@ -41,17 +47,9 @@ export class SessionWriter {
   readonly #grown = new Set<string>();
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(task: {
-    readonly store: Store;
-    readonly ledger: Ledger;
-    readonly report: ImportReport;
-    readonly dryRun: boolean;
-  }) {
-    this.#store = task.store;
-    this.#ledger = task.ledger;
-    this.#report = task.report;
+  constructor(task: WriteTask) {
+    this.#task = task;
     this.#writing = { store: task.store, counts: task.report, known: new Map() };
-    this.#dryRun = task.dryRun;
   }
 
   /** A session that was imported before, once all of it is stored. */
@@ -59,7 +57,7 @@ export class SessionWriter {
     await this.#inFlight.get(name);
     const cached = this.#cache.get(name);
     if (cached !== undefined) return cached;
-    const loaded = await this.#ledger.load(name);
+    const loaded = await this.#task.ledger.load(name);
     if (loaded !== undefined) this.#keep(loaded);
     return loaded;
   }
@@ -81,7 +79,8 @@ export class SessionWriter {
     for (const session of sessions) this.#keep(session);
     this.#count(dirty);
     for (const { first = [], name } of dirty) {
-      for (const id of first) if (!this.#ledger.firsts.has(id)) this.#ledger.firsts.set(id, name);
+      for (const id of first)
+        if (!this.#task.ledger.firsts.has(id)) this.#task.ledger.firsts.set(id, name);
     }
     const written = this.#write({ file, sessions: dirty, entry, earlier: new Map(this.#inFlight) });
     let failed: Error | undefined;
@@ -91,7 +90,7 @@ export class SessionWriter {
       if (!isOfFile(error)) this.#failure ??= { error };
       else {
         failed = error;
-        noteFailed(this.#report, file.path, error);
+        noteFailed(this.#task.report, file.path, error);
       }
     });
     this.#jobs.set(job, bytes);
@@ -129,18 +128,18 @@ export class SessionWriter {
 
   #count(sessions: readonly Session[]): void {
     for (const { name, counts } of sessions) {
-      this.#report.turns += counts.turns;
-      this.#report.forks += counts.forks;
-      this.#report.unlinked += counts.roots;
+      this.#task.report.turns += counts.turns;
+      this.#task.report.forks += counts.forks;
+      this.#task.report.unlinked += counts.roots;
       if (counts.turns > 0) this.#grown.add(name);
       Object.assign(counts, { turns: 0, forks: 0, roots: 0 });
     }
-    this.#report.sessions = this.#grown.size;
+    this.#task.report.sessions = this.#grown.size;
   }
 
   async #write(job: Job): Promise<void> {
     const { sessions, entry } = job;
-    if (this.#dryRun) return sessions.forEach(reset);
+    if (this.#task.dryRun) return sessions.forEach(reset);
     const turns: NewTurn[] = [];
     const entries: (readonly [type: string, payload: unknown])[] = [];
     const push = (type: string, payload: unknown, more: Partial<NewTurn> = {}): void => {
@@ -156,14 +155,14 @@ export class SessionWriter {
         const fsRoot = await this.#putTree(records);
         push(ENTRY.asides, { session: session.name, records: records.map(toAsideRow) }, fsRoot);
       }
-      const before = this.#ledger.sessions.get(session.name)?.entry ?? NO_TURN;
+      const before = this.#task.ledger.sessions.get(session.name)?.entry ?? NO_TURN;
       push(ENTRY.session, toSessionEntry(session, before, asides.length));
       reset(session);
     }
     push(ENTRY.file, entry);
-    const ids = await this.#ledger.append(turns);
+    const ids = await this.#task.ledger.append(turns);
     for (const [index, [type, payload]] of entries.entries()) {
-      this.#ledger.take(type, ids[index] ?? NO_TURN, payload);
+      this.#task.ledger.take(type, ids[index] ?? NO_TURN, payload);
     }
   }
 
@@ -171,7 +170,7 @@ export class SessionWriter {
     const context = await this.#findParent(session, job);
     for (const slot of session.slots) {
       if (slot.context === undefined) continue;
-      await this.#store.contexts.update(
+      await this.#task.store.contexts.update(
         slot.context,
         describeSlot(session, slot, job.file.path, context),
       );
@@ -185,7 +184,9 @@ export class SessionWriter {
     await job.earlier.get(parent.session);
     const found =
       this.#cache.get(parent.session) ??
-      (this.#inFlight.has(parent.session) ? undefined : await this.#ledger.load(parent.session));
+      (this.#inFlight.has(parent.session)
+        ? undefined
+        : await this.#task.ledger.load(parent.session));
     const context = found?.slots[found.main]?.context;
     if (context === undefined) return undefined;
     const { call = '', agent = '' } = parent;
@@ -198,7 +199,7 @@ export class SessionWriter {
   async #putTree(asides: readonly Aside[]): Promise<Partial<NewTurn>> {
     const hashes = asides.flatMap(({ blob }) => (blob === undefined ? [] : [blob.hash]));
     if (hashes.length === 0) return {};
-    return { fsRoot: (await this.#store.blobs.put(toBytes(hashes))).hash };
+    return { fsRoot: (await this.#task.store.blobs.put(toBytes(hashes))).hash };
   }
 
   #keep(session: Session): void {
