@@ -20,8 +20,8 @@ export type {
 export type { Transport } from './client/transport.ts';
 export type { ContextJson } from './context/context.ts';
 export type { TurnJson } from './context/turn.ts';
-export { showImported } from './import/show/show-imported.ts';
-export type { ShownImport } from './import/show/show-imported.ts';
+export { showImported } from './import/show/imported-turn.ts';
+export type { ShownImport } from './import/show/imported-turn.ts';
 export { wordFinder } from './search/answer/snippet.ts';
 export type { WordFinder } from './search/answer/snippet.ts';
 export type { SearchAnswer, SearchHit, SearchOptions } from './search/contract/search.ts';

@@ -1,3 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
+import { watch, type FSWatcher } from 'node:fs';
+import { given } from '../base/given.ts';
+import { Bell } from '../base/bell.ts';
 import { invalid } from '../base/errors.ts';
 import type { Store } from '../store/store.ts';
 import { newReport, type ImportReport } from './keep/import-report.ts';
@@ -41,10 +45,13 @@ export async function importHistory(
   const before = await bytesOf(store);
   const ledger = await Ledger.open(store, source, dryRun);
   let done = 0;
-  const importer = new Importer({ store, source, ledger }, report, {
+  const importer = new Importer({
+    store,
+    source,
+    ledger,
+    report,
     dryRun,
-    ...(project !== undefined && { project }),
-    ...(signal !== undefined && { signal }),
+    ...given({ project, signal }),
     onBytes: (bytes) => {
       done += bytes;
       progress?.(done, total, source.title);
@@ -107,4 +114,102 @@ export async function lookAt(source: Source, place: string): Promise<FoundHistor
   }
   await source.close?.();
   return { source, place, sessions: sessions.size, bytes, newestMs };
+}
+
+export interface FollowHistoryOptions {
+  readonly place: string;
+  /** Ends the following. What was read until then is stored. */
+  readonly signal: AbortSignal;
+  /** The time to wait for an event of the file system before looking anyway. Default 2 s. */
+  readonly pollMs?: number;
+  /** The time that a file must be quiet until its last message counts as complete. Default 2 s. */
+  readonly quietMs?: number;
+  /** Called after each look, with the sums since the beginning. */
+  readonly onLook?: (report: ImportReport) => void;
+}
+
+const POLL_MS = 2000;
+const QUIET_MS = 2000;
+/** Events come in bursts: a look takes all of them. */
+const BURST_MS = 50;
+
+/**
+ * Keeps the store current while a program writes its history, until the signal aborts. Files are looked at when the
+ * file system tells of a change, and every few seconds where it does not.
+ */
+export async function followHistory(
+  store: Store,
+  source: Source,
+  options: FollowHistoryOptions,
+): Promise<ImportReport> {
+  const { place, signal, pollMs = POLL_MS, quietMs = QUIET_MS, onLook } = options;
+  const report = newReport(source.name);
+  const ledger = await Ledger.open(store, source, false);
+  const importer = new Importer({ store, source, ledger, report, dryRun: false });
+  const seen = new Map<string, SeenFile>();
+  const changed = new Bell();
+  using _watching = ringOnChange(place, changed);
+  while (!signal.aborted) {
+    try {
+      for await (const file of source.discover(place)) {
+        const before = seen.get(file.path);
+        const next = look(before, file, Date.now(), quietMs);
+        seen.set(file.path, next.seen);
+        if (next.read) await importer.importFile(file, next.seen.isOpen);
+        if (signal.aborted) break;
+      }
+    } finally {
+      await importer.drain();
+      await source.close?.();
+    }
+    onLook?.(report);
+    try {
+      await changed.wait(pollMs, signal);
+      await setTimeout(BURST_MS, undefined, { signal });
+    } catch {
+      // The caller ends the following.
+    }
+  }
+  return report;
+}
+
+/** A file as it was at the last look. */
+interface SeenFile {
+  readonly size: number;
+  readonly modifiedMs: number;
+  /** Its last message may still go on. */
+  readonly isOpen: boolean;
+  readonly changedAt: number;
+}
+
+/** Whether to read a file now: when it has changed, and once more when it has been quiet. */
+function look(
+  before: SeenFile | undefined,
+  { size, modifiedMs }: SourceFile,
+  now: number,
+  quietMs: number,
+): { readonly seen: SeenFile; readonly read: boolean } {
+  const isSame = before?.size === size && before.modifiedMs === modifiedMs;
+  const changedAt = isSame
+    ? before.changedAt
+    : Math.min(now, before === undefined ? modifiedMs : now);
+  const isOpen = now - changedAt < quietMs;
+  return {
+    seen: { size, modifiedMs, isOpen, changedAt },
+    read: !isSame || (before.isOpen && !isOpen),
+  };
+}
+
+/** Rings at changes below a folder, where the file system tells of them. */
+function ringOnChange(place: string, changed: Bell): Disposable {
+  let watcher: FSWatcher | undefined;
+  try {
+    watcher = watch(place, { recursive: true });
+    watcher.on('change', () => changed.ring());
+    // A watcher that fails is as good as none: there is the poll.
+    watcher.on('error', () => undefined);
+  } catch {
+    // There is nothing to watch.
+  }
+  return { [Symbol.dispose]: () => watcher?.close() };
 }

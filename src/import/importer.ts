@@ -2,14 +2,12 @@ import { createReadStream } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hashText, sha256Hex } from '../base/hash.ts';
-import type { Store } from '../store/store.ts';
 import type { Attached } from './fold/externalise.ts';
 import { boundDetails, boundHead, toSessionName } from './fold/details.ts';
 import { Session, type NamedTurn } from './fold/session.ts';
-import { isOfFile, noteFailed, type ImportReport } from './keep/import-report.ts';
-import type { FileEntry } from './keep/entries.ts';
-import type { Ledger } from './keep/ledger.ts';
-import { SessionWriter } from './keep/session-writer.ts';
+import { isOfFile, noteFailed } from './keep/import-report.ts';
+import type { FileEntry } from './keep/ledger.ts';
+import { SessionWriter, type WriteTask } from './keep/session-writer.ts';
 import { fingerprint, readRecords, type Read } from './read/read-records.ts';
 import type { RecordReader, SessionDetails, Source, SourceFile, Taken } from './source/source.ts';
 import { statFile } from './source/walk-folder.ts';
@@ -27,8 +25,9 @@ const BAD_CHARS_MAX = 1024 * 1024;
 /** A time so much later than now is counted. */
 const CLOCK_SLACK_MS = 86_400_000;
 
-export interface ImporterOptions {
-  readonly dryRun: boolean;
+/** What an import reads, where it writes, and how. */
+interface Task extends WriteTask {
+  readonly source: Source;
   /** Only sessions about this folder, or one below it. */
   readonly project?: string;
   /** Called with the number of bytes read since the last call. */
@@ -55,24 +54,12 @@ interface Reading {
 }
 
 export class Importer {
-  readonly #source: Source;
-  readonly #store: Store;
-  readonly #ledger: Ledger;
-  readonly #report: ImportReport;
-  readonly #options: ImporterOptions;
+  readonly #task: Task;
   readonly #writer: SessionWriter;
 
-  constructor(
-    parts: { readonly store: Store; readonly source: Source; readonly ledger: Ledger },
-    report: ImportReport,
-    options: ImporterOptions,
-  ) {
-    this.#store = parts.store;
-    this.#source = parts.source;
-    this.#ledger = parts.ledger;
-    this.#report = report;
-    this.#options = options;
-    this.#writer = new SessionWriter(parts, report, options.dryRun);
+  constructor(task: Task) {
+    this.#task = task;
+    this.#writer = new SessionWriter(task);
   }
 
   /**
@@ -81,12 +68,12 @@ export class Importer {
    */
   async importFile(found: SourceFile, isOpen = false): Promise<void> {
     const file = { ...found, session: toSessionName(found.session) };
-    const report = this.#report;
+    const { report } = this.#task;
     report.files += 1;
     const begin = await this.#compare(file);
     if (begin === undefined) {
       report.unchanged += 1;
-      this.#options.onBytes?.(file.size);
+      this.#task.onBytes?.(file.size);
       return;
     }
     const sessions = new Map<string, Session>();
@@ -102,12 +89,12 @@ export class Importer {
   /** Everything that was read is stored when this resolves. */
   async drain(): Promise<void> {
     await this.#writer.drain();
-    if (!this.#options.dryRun) await this.#ledger.sum();
+    if (!this.#task.dryRun) await this.#task.ledger.sum();
   }
 
   /** Undefined for a file that is as it was. */
   async #compare(file: SourceFile): Promise<Begin | undefined> {
-    const entry = this.#ledger.files.get(file.path);
+    const entry = this.#task.ledger.files.get(file.path);
     if (entry === undefined) return { offset: 0, state: undefined };
     const looksSame = entry.size === file.size && entry.modifiedMs === file.modifiedMs;
     if (file.records !== undefined) {
@@ -128,8 +115,8 @@ export class Importer {
     sessions: Map<string, Session>,
     isOpen: boolean,
   ): Promise<void> {
-    const { signal, onBytes, project } = this.#options;
-    const reader = this.#source.read(file, begin.state);
+    const { signal, onBytes, project } = this.#task;
+    const reader = this.#task.source.read(file, begin.state);
     const reading: Reading = {
       file,
       reader,
@@ -141,8 +128,8 @@ export class Importer {
     if (file.details !== undefined) {
       await this.#describe(await this.#session(reading, file.session), file.details);
     }
-    const isRecord = (value: object): boolean => this.#source.isRecord(value);
-    const reads = readRecords(file, begin.offset, isRecord, this.#report);
+    const isRecord = (value: object): boolean => this.#task.source.isRecord(value);
+    const reads = readRecords(file, begin.offset, isRecord, this.#task.report);
     let counted = 0;
     for await (const batch of reads) {
       for (const read of batch) await this.#takeRead(reading, read);
@@ -161,47 +148,41 @@ export class Importer {
       for (const session of sessions.values()) session.settle();
     }
     await this.#flush(reading, !isOpen);
-    this.#report.bytesIn += Math.max(0, file.size - begin.offset);
+    this.#task.report.bytesIn += Math.max(0, file.size - begin.offset);
     onBytes?.(Math.max(0, file.size - counted));
   }
 
   async #takeRead(reading: Reading, read: Read): Promise<void> {
-    const { report, session } = { report: this.#report, session: reading.file.session };
-    switch (read.is) {
-      case 'record':
-        await this.#takeAll(reading, reading.reader.take(read.record), read.record.offset);
-        reading.end = read.end;
-        return;
-      case 'bad': {
-        report.bad += 1;
-        const found = await this.#session(reading, session);
-        found.newAsides.push(
-          read.raw.length > BAD_CHARS_MAX
-            ? { after: found.last, blob: await this.#putBlob(Buffer.from(read.raw)) }
-            : { after: found.last, bad: read.raw },
-        );
-        reading.end = read.end;
-        return;
-      }
-      case 'long': {
-        report.long += 1;
-        const found = await this.#session(reading, session);
-        const range = { start: read.start, end: read.end - 1 };
-        const blob = await this.#putBlob(createReadStream(reading.file.path, range));
-        found.newAsides.push({ after: found.last, blob });
-        reading.end = read.end;
-        return;
-      }
-      case 'tail':
-        report.tails += 1;
+    const { report } = this.#task;
+    if (read.is === 'tail') {
+      report.tails += 1;
+      return;
     }
+    if (read.is === 'record') {
+      await this.#takeAll(reading, reading.reader.take(read.record), read.record.offset);
+    } else {
+      report[read.is] += 1;
+      const session = await this.#session(reading, reading.file.session);
+      const kept =
+        read.is === 'long'
+          ? {
+              blob: await this.#putBlob(
+                createReadStream(reading.file.path, { start: read.start, end: read.end - 1 }),
+              ),
+            }
+          : read.raw.length > BAD_CHARS_MAX
+            ? { blob: await this.#putBlob(Buffer.from(read.raw)) }
+            : { bad: read.raw };
+      session.newAsides.push({ after: session.last, ...kept });
+    }
+    reading.end = read.end;
   }
 
   async #putBlob(
     bytes: Uint8Array | AsyncIterable<Uint8Array>,
   ): Promise<{ sha256: string; hash: string }> {
-    if (this.#options.dryRun) return { sha256: '', hash: '' };
-    const { sha256 = '', hash } = await this.#store.blobs.put(bytes, { sha256: true });
+    if (this.#task.dryRun) return { sha256: '', hash: '' };
+    const { sha256 = '', hash } = await this.#task.store.blobs.put(bytes, { sha256: true });
     return { sha256, hash };
   }
 
@@ -214,16 +195,16 @@ export class Importer {
       const name = nameOf(reading.file, item.session);
       const session = reading.sessions.get(name) ?? (await this.#session(reading, name));
       if (item.do === 'aside') {
-        this.#report.asides += 1;
-        session.takeAside(nameOne(reading, session, item), offset);
+        this.#task.report.asides += 1;
+        session.take({ item: nameOne(reading, session, item), offset });
       } else if (item.do === 'details') {
         await this.#describe(session, item.details);
       } else {
         const turn = { ...item, parts: item.parts.map((part) => nameOne(reading, session, part)) };
         if (session.wantsOrigin) await this.#findOrigin(session, turn);
         const attached = await this.#attach(reading, session, turn);
-        if ((item.head.at ?? 0) > Date.now() + CLOCK_SLACK_MS) this.#report.future += 1;
-        session.takeTurn(turn, attached, offset);
+        if ((item.head.at ?? 0) > Date.now() + CLOCK_SLACK_MS) this.#task.report.future += 1;
+        session.take({ item: turn, offset, attached });
       }
     }
   }
@@ -238,7 +219,7 @@ export class Importer {
   }
 
   async #findOrigin(session: Session, item: NamedTurn): Promise<void> {
-    const names = session.globalIds(item).map((id) => this.#ledger.firsts.get(id));
+    const names = session.globalIds(item).map((id) => this.#task.ledger.firsts.get(id));
     const name = names.find((found) => found !== undefined && found !== session.name);
     const origin = name === undefined ? undefined : await this.#writer.find(name);
     if (origin !== undefined) session.copyFrom(origin);
@@ -264,7 +245,7 @@ export class Importer {
   async #session(reading: Reading, name: string): Promise<Session> {
     const known = reading.sessions.get(name);
     if (known !== undefined) return known;
-    const session = (await this.#writer.find(name)) ?? new Session(this.#source, name);
+    const session = (await this.#writer.find(name)) ?? new Session(this.#task.source, name);
     reading.sessions.set(name, session);
     const { session: owner } = reading.file;
     if (name.startsWith(`${owner}/agent-`)) {

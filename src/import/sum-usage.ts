@@ -3,8 +3,7 @@ import type { Store } from '../store/store.ts';
 import { Ledger, findLedger } from './keep/ledger.ts';
 import type { Source, Usage } from './source/source.ts';
 
-const USAGE_BY = ['day', 'model', 'project', 'agent'] as const;
-export type UsageBy = (typeof USAGE_BY)[number];
+export type UsageBy = 'day' | 'model' | 'project' | 'agent';
 
 /** Tokens of one day, model, project or agent. */
 export interface UsageSum extends Usage {
@@ -24,49 +23,45 @@ export async function sumUsage(
   options: { readonly by: UsageBy; readonly since?: string; readonly prices?: Prices },
 ): Promise<UsageSum[]> {
   const { by, since = '', prices } = options;
-  const sums = new Map<string, UsageSum & { priced: boolean }>();
+  const sums = new Map<string, Sum>();
   for (const source of sources) {
     if ((await findLedger(store, source)) === undefined) continue;
     const { usage } = await Ledger.open(store, source, true);
-    for (const [
-      day,
-      model,
-      project,
-      input,
-      output,
-      cacheRead,
-      cacheWrite,
-      turns,
-    ] of usage.values()) {
+    for (const [day, model, project, ...counts] of usage.values()) {
       if (day < since) continue;
       const of = { day, model, project, agent: source.name }[by] || 'unknown';
-      const row = { input, output, cacheRead, cacheWrite };
-      const before = sums.get(of);
-      const cost = prices && costOf(row, prices[model]);
-      sums.set(of, {
-        of,
-        turns: (before?.turns ?? 0) + turns,
-        input: (before?.input ?? 0) + input,
-        output: (before?.output ?? 0) + output,
-        cacheRead: (before?.cacheRead ?? 0) + cacheRead,
-        cacheWrite: (before?.cacheWrite ?? 0) + cacheWrite,
-        cost: (before?.cost ?? 0) + (cost ?? 0),
-        priced: (before?.priced ?? true) && cost !== undefined,
-      });
+      const sum = sums.get(of) ?? { of, ...NOTHING };
+      sums.set(of, sum);
+      const price = prices?.[model];
+      let cost = 0;
+      for (const [index, part] of PARTS.entries()) {
+        const count = counts[index] ?? 0;
+        sum[part] += count;
+        cost += (count * (price?.[part] ?? 0)) / MILLION;
+      }
+      sum.turns += counts[PARTS.length] ?? 0;
+      sum.cost += cost;
+      sum.priced &&= price !== undefined;
     }
   }
   return [...sums.values()]
     .toSorted((a, b) => (a.of < b.of ? -1 : 1))
-    .map(({ priced, cost = 0, ...sum }) => (priced ? { ...sum, cost } : sum));
+    .map(({ priced, cost, ...sum }) => (priced ? { ...sum, cost } : sum));
 }
 
 const MILLION = 1e6;
-
-function costOf(usage: Usage, price: Partial<Usage> | undefined): number | undefined {
-  if (price === undefined) return undefined;
-  const parts = ['input', 'output', 'cacheRead', 'cacheWrite'] as const;
-  return parts.reduce((sum, part) => sum + (usage[part] * (price[part] ?? 0)) / MILLION, 0);
-}
+/** In the order of a row of the ledger. */
+const PARTS = ['input', 'output', 'cacheRead', 'cacheWrite'] as const;
+const NOTHING = {
+  turns: 0,
+  input: 0,
+  output: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  cost: 0,
+  priced: true,
+};
+type Sum = typeof NOTHING & { readonly of: string };
 
 export function isPrices(value: unknown): value is Prices {
   return (

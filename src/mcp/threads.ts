@@ -1,7 +1,7 @@
+import { given } from '../base/given.ts';
 import { invalid, notFound } from '../base/errors.ts';
 import type { Store } from '../store/store.ts';
-import { PAYLOAD_BYTES, clip, toEntry } from './bounded-text.ts';
-import type { Entry } from './bounded-text.ts';
+import { PAYLOAD_BYTES, clip, toEntry, type Entry } from './bounded-text.ts';
 
 // The kinds of thread as one: a list of them, and pages of their entries from the newest on.
 
@@ -76,11 +76,8 @@ export async function findContext(
 export const THREADS: Readonly<Record<Kind, ThreadKind>> = {
   context: {
     async list(store, { label, name_prefix: namePrefix, ...page }) {
-      const conditions = {
-        ...(label !== undefined && { label }),
-        ...(namePrefix !== undefined && { namePrefix }),
-      };
-      const { items, cursor } = await store.contexts.list({ ...pageOf(page), ...conditions });
+      const query = { ...pageOf(page), ...given({ label, namePrefix }) };
+      const { items, cursor } = await store.contexts.list(query);
       const threads = items.map((context) => ({
         id: String(context.id),
         name: short(context.name),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { given } from '../base/given.ts';
 import { invalid, notFound } from '../base/errors.ts';
 import type { Store } from '../store/store.ts';
 import { clip, fitEntries, readPart, toEntry } from './bounded-text.ts';
@@ -155,12 +156,12 @@ export const TOOLS: readonly Tool[] = [
       labels,
     }),
     writes: true,
-    async run(store, { context: given, turn, ...details }) {
-      if ((given === undefined) === (turn === undefined))
+    async run(store, { context: name, turn, ...details }) {
+      if ((name === undefined) === (turn === undefined))
         throw invalid('context', 'or turn: give one of the two');
-      const base = turn ?? (await findContext(store, given ?? '')).head;
+      const base = turn ?? (await findContext(store, name ?? '')).head;
       const made = await store.contexts.create({
-        ...defined(details),
+        ...given(details),
         ...(base !== 0n && { base }),
       });
       return { context: String(made.id), head: String(made.head), name: made.name };
@@ -193,9 +194,4 @@ export const TOOLS: readonly Tool[] = [
 
 function shorter<E extends { readonly text: string }>(entry: E): E {
   return { ...entry, text: clip(entry.text, 1000) };
-}
-
-function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

@@ -1,7 +1,7 @@
 import { appendFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { followHistory } from '../../src/import/follow-history.ts';
+import { followHistory } from '../../src/import/import-history.ts';
 import { claudeCode } from '../../src/import/sources/claude-code.ts';
 import { pi } from '../../src/import/sources/pi.ts';
 import type { Source } from '../../src/import/source/source.ts';

@@ -5,14 +5,14 @@ import { describe, expect, it } from 'vitest';
 import { Database } from '../../src/base/sqlite.ts';
 import { findHistories } from '../../src/import/import-history.ts';
 import { EXPORT_FORMATS, exportHistory } from '../../src/import/out/export-history.ts';
-import { unpack } from '../../src/import/read/unpack.ts';
+import { unpack } from '../../src/import/read/read-records.ts';
 import { SOURCES } from '../../src/import/sources/all-sources.ts';
-import { chatGpt } from '../../src/import/sources/chat-exports.ts';
+import { chatGpt } from '../../src/import/sources/named-files.ts';
 import { claudeCode } from '../../src/import/sources/claude-code.ts';
 import { codex } from '../../src/import/sources/codex.ts';
 import { opencode } from '../../src/import/sources/opencode.ts';
 import { pi } from '../../src/import/sources/pi.ts';
-import { jsonl } from '../../src/import/sources/plain-lines.ts';
+import { jsonl } from '../../src/import/sources/named-files.ts';
 import { contextsOf, createScene, showAll, toLines } from './rig.ts';
 
 const message = (id: string, parentId: string | null, content = 'x'): object => ({

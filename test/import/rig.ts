@@ -5,7 +5,7 @@ import { importHistory } from '../../src/import/import-history.ts';
 import type { ImportOptions } from '../../src/import/import-history.ts';
 import type { ImportReport } from '../../src/import/keep/import-report.ts';
 import { readImportedTurn } from '../../src/import/show/imported-turn.ts';
-import type { Block } from '../../src/import/source/block.ts';
+import type { Block } from '../../src/import/source/source.ts';
 import type { Source } from '../../src/import/source/source.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { Context } from '../../src/context/context.ts';

@@ -3,9 +3,42 @@ import { existsSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isQuipuError, messageOf } from '../../base/errors.ts';
-import { fail, ok, warn, type Finding } from './finding.ts';
+import type { QuipuShell } from '../kit/command.ts';
 import type { Machine } from '../kit/process.ts';
-import { toSize } from '../kit/text.ts';
+import { toSize, toTable } from '../kit/text.ts';
+
+export type Grade = 'ok' | 'warn' | 'fail';
+
+/** The result of one check. */
+export interface Finding {
+  /** A word or two, the same each time. */
+  readonly check: string;
+  readonly grade: Grade;
+  /** The observation. */
+  readonly found: string;
+  /** The next step for the user, when the grade is not ok. */
+  readonly advice?: string;
+}
+
+export function ok(check: string, found: string): Finding {
+  return { check, grade: 'ok', found };
+}
+
+export function warn(check: string, found: string, advice: string): Finding {
+  return { check, grade: 'warn', found, advice };
+}
+
+export function fail(check: string, found: string, advice: string): Finding {
+  return { check, grade: 'fail', found, advice };
+}
+
+export function toFindingsTable(findings: readonly Finding[]): string {
+  const rows = findings.flatMap(({ check, grade, found, advice }) => [
+    [grade, check, found],
+    ...(advice === undefined ? [] : [['', '', `> ${advice}`]]),
+  ]);
+  return toTable(['', 'CHECK', 'FOUND'], rows);
+}
 
 const NODE_MIN: readonly [number, number] = [20, 19];
 /** Packs, the index, the journal and a connection each take one open file. */
@@ -15,7 +48,18 @@ const BLAKE3_OF_NOTHING = 'af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a9
 /** No clock that is set shows a time before this program was written. */
 const CLOCK_MIN_MS: number = Date.UTC(2026, 0);
 
-export function checkNode({ nodeVersion }: Machine): Finding {
+/** Checks the things that must work before any module of a store can be loaded. */
+export async function checkMachine(shell: QuipuShell): Promise<readonly Finding[]> {
+  const { machine } = shell;
+  return [
+    checkNode(machine),
+    ...(await checkNative()),
+    checkOpenFiles(machine),
+    checkClock(shell.now()),
+  ];
+}
+
+function checkNode({ nodeVersion }: Machine): Finding {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
   const [needMajor, needMinor] = NODE_MIN;
   if (major > needMajor || (major === needMajor && minor >= needMinor)) {
@@ -28,14 +72,14 @@ export function checkNode({ nodeVersion }: Machine): Finding {
   );
 }
 
-export function checkOpenFiles({ openFiles }: Machine): Finding {
+function checkOpenFiles({ openFiles }: Machine): Finding {
   if (openFiles === undefined) return ok('open files', 'this system does not tell its limit');
   const found = `at most ${openFiles === Infinity ? 'unlimited' : openFiles} at once`;
   if (openFiles >= OPEN_FILES_MIN) return ok('open files', found);
   return warn('open files', found, 'before you serve many clients, run: ulimit -n 4096');
 }
 
-export function checkClock(nowMs: number): Finding {
+function checkClock(nowMs: number): Finding {
   const found = new Date(nowMs).toISOString();
   if (nowMs >= CLOCK_MIN_MS) return ok('clock', found);
   return warn(
@@ -46,7 +90,7 @@ export function checkClock(nowMs: number): Finding {
 }
 
 /** Loads the modules compiled for this machine, and uses each of them once. */
-export async function checkNative(): Promise<readonly Finding[]> {
+async function checkNative(): Promise<readonly Finding[]> {
   return [
     await checkBlake3(),
     await tryNative('zstd', async () => {
@@ -65,8 +109,7 @@ export async function checkNative(): Promise<readonly Finding[]> {
 }
 
 async function checkBlake3(): Promise<Finding> {
-  const { hashBytes } = await import('../../base/hash.ts');
-  const { nativeBlake3 } = await import('../../base/hash.ts');
+  const { hashBytes, nativeBlake3 } = await import('../../base/hash.ts');
   if (nativeBlake3() === undefined) {
     const advice = 'run on this machine: npm install quipudb';
     return warn('blake3', 'works in JavaScript, at a tenth of the speed', advice);

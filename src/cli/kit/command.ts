@@ -5,7 +5,7 @@ import type { OpenOptions } from '../../open-store.ts';
 import type { copyStore } from '../../copy-store.ts';
 import type { restoreStore } from '../../restore-store.ts';
 import type { Store } from '../../store/store.ts';
-import type { Machine } from './process.ts';
+import type { Machine, ProcessStreams } from './process.ts';
 import { invalid } from '../../base/errors.ts';
 import { parsePlace, type Place } from '../../base/place.ts';
 import { parseSeconds } from './parse.ts';
@@ -15,13 +15,7 @@ import type { GivenIn, Takes, TypedVerb, Verb, VerbWords } from './verb.ts';
 import type { Progress } from '../../engine/engine.ts';
 
 /** The shell that called `quipu`: all that a command may touch besides the files it is told to read or write. */
-export interface QuipuShell {
-  /** Standard output. Resolves when there is room for more; rejects with EPIPE when nobody reads on. */
-  out(data: string | Uint8Array): Promise<void>;
-  /** Standard error. */
-  err(text: string): void;
-  /** Replaces the last line of the terminal at standard error. */
-  status(line: string): void;
+export interface QuipuShell extends ProcessStreams {
   /** Opened on first use, so that a command that reads nothing does not wait for a terminal. */
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -197,7 +191,7 @@ export function toCommandIo(shell: QuipuShell, options: CommonOptions): CommandI
     json,
     place,
     named: options.store,
-    newPlace: locateNewStore(places),
+    newPlace: locateStore(places, true),
     token,
     openStore: (at = place) => openAt(at, false),
     createStore: (at = place) => openAt(at, true),
@@ -230,24 +224,20 @@ export interface StorePlaces {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly home: string;
-  exists(path: string): boolean;
+  readonly exists: (path: string) => boolean;
 }
 
-/** Finds the store of a command: the option, `QUIPU_STORE`, `./.quipu`, `~/.quipu`; else a new `./.quipu`. */
-export function locateStore(places: StorePlaces): string {
-  const here = locateNewStore(places);
-  if (isNamed(places) || places.exists(here)) return here;
-  const atHome = join(places.home, '.quipu');
-  return places.exists(atHome) ? atHome : here;
-}
-
-/** Finds the place of a new store: the option, `QUIPU_STORE`, or `./.quipu`. */
-function locateNewStore(places: StorePlaces): string {
-  const { given, env, cwd } = places;
-  const named = given ?? (env['QUIPU_STORE'] || '.quipu');
+/** Finds the store of a command: the option, `QUIPU_STORE`, `./.quipu`, or `~/.quipu`, which is no place for a new one. */
+export function locateStore(places: StorePlaces, isNew = false): string {
+  const { given, env, cwd, home, exists } = places;
+  const named = given ?? (env['QUIPU_STORE'] || undefined);
   if (named === '') throw invalid('--store', 'is empty; name a folder or the address of a server');
-  const place = toAbsolute(cwd, named);
-  if (HOST_AND_PORT.test(named) && !places.exists(place)) {
+  const place = toAbsolute(cwd, named ?? '.quipu');
+  if (named === undefined) {
+    const atHome = join(home, '.quipu');
+    return isNew || exists(place) || !exists(atHome) ? place : atHome;
+  }
+  if (HOST_AND_PORT.test(named) && !exists(place)) {
     const ways = `write http://${named} for a server, or ./${named} for a folder`;
     throw invalid('store', `looks like an address without its scheme; ${ways}`);
   }
@@ -262,10 +252,6 @@ export function toAbsolute(cwd: string, place: string): string {
   const parsed = parsePlace(place);
   const isPath = parsed.kind === 'folder' && parsed.path === place;
   return isPath && !isAbsolute(place) ? resolve(cwd, place) : place;
-}
-
-function isNamed({ given, env }: StorePlaces): boolean {
-  return given !== undefined || Boolean(env['QUIPU_STORE']);
 }
 
 /** Returns true for every place but a folder. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import fc from 'fast-check';
 import { CliRig } from '../../../test/cli/rig.ts';
-import { readInput, readLines, readWhole, toFileError } from './input.ts';
+import { readInput, readLines, readWhole, toFileError } from './files.ts';
 import type { QuipuShell } from './command.ts';
 
 const read = (rig: CliRig, path: string, limit: number): Promise<Uint8Array> =>

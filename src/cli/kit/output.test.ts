@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { CliRig } from '../../../test/cli/rig.ts';
-import { openOutput } from './output.ts';
+import { openOutput } from './files.ts';
 import type { QuipuShell } from './command.ts';
 
 const shellIn = (rig: CliRig): QuipuShell => ({ cwd: rig.cwd }) as QuipuShell;

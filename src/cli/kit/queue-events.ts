@@ -1,5 +1,4 @@
-import { isFields } from '../../base/fields.ts';
-import { QuipuError, invalid, isQuipuError, tooLarge } from '../../base/errors.ts';
+import { QuipuError, isQuipuError, tooLarge } from '../../base/errors.ts';
 import {
   checkEvent,
   BATCH_BYTES_MAX,
@@ -8,7 +7,7 @@ import {
   LAG_MAX,
 } from '../../queue/events/check-input.ts';
 import type { NewEvent, QueueInfo } from '../../queue/events/queue.ts';
-import { namingLine, parseJsonLine, readLineGroups } from './input.ts';
+import { namingLine, parseLineFields, readLineGroups } from './files.ts';
 import { toFacts, toPlainLine, toTable } from './text.ts';
 
 /** JSON escapes make a line longer than its content. */
@@ -66,22 +65,10 @@ export async function readPushed(
 }
 
 function toEvent(line: Uint8Array, number: number): NewEvent | undefined {
-  const value = parseJsonLine(line, number);
-  if (value === undefined) return undefined;
-  const wrong = findWrong(value);
-  if (wrong !== undefined) throw invalid(`line ${number}`, wrong);
-  const event = value as NewEvent;
-  namingLine(number, () => checkEvent(event));
+  const rules = { needed: NEEDED, isKnown: (name: string): boolean => KNOWN.has(name) };
+  const event = parseLineFields(line, number, rules) as NewEvent | undefined;
+  if (event !== undefined) namingLine(number, () => checkEvent(event));
   return event;
-}
-
-/** Returns the reason why a value cannot be an event at first sight. */
-function findWrong(value: unknown): string | undefined {
-  if (!isFields(value)) return 'is not a JSON object';
-  const missing = NEEDED.find((name) => !Object.hasOwn(value, name));
-  if (missing !== undefined) return `has no "${missing}"`;
-  const unknown = Object.keys(value).find((name) => !KNOWN.has(name));
-  return unknown === undefined ? undefined : `has an unknown field ${JSON.stringify(unknown)}`;
 }
 
 function assertAtMost(limit: number, size: number, unit: string): void {

@@ -6,21 +6,18 @@ import { outputHint } from './process.ts';
 
 /** Reports an error on standard error, for people or as one JSON object, and returns the exit code. */
 export function reportError(thrown: unknown, json: boolean, shell: QuipuShell): number {
-  const error = firstFailure(thrown);
-  if (isBrokenPipe(error)) return 0;
-  if (error instanceof Interrupted) return reportOther('INTERRUPTED', error.message, json, shell);
-  if (error instanceof Unhealthy) return reportOther('UNHEALTHY', error.message, json, shell);
-  const known = toQuipuError(error);
-  if (known === undefined) return reportBug(error, json, shell);
-
+  const failure = firstFailure(thrown);
+  if (isBrokenPipe(failure)) return 0;
+  const error = toShown(failure, json);
+  const isKnown = isQuipuError(error);
   if (json) {
-    shell.err(`${JSON.stringify({ error: known })}\n`);
+    shell.err(`${JSON.stringify({ error })}\n`);
   } else {
-    shell.err(`quipu: ${escapeLines(known.message)}\n`);
-    const hint = toHint(known);
+    shell.err(`quipu: ${escapeLines(error.message)}\n`);
+    const hint = isKnown ? toHint(error) : undefined;
     if (hint !== undefined) shell.err(`hint: ${escapeLines(hint)}\n`);
   }
-  return EXIT_CODE[known.code];
+  return isKnown ? EXIT_CODE[error.code] : 1;
 }
 
 /** When closing the store fails too, the failure before it is the one to report. */
@@ -37,31 +34,25 @@ function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
-function toQuipuError(error: unknown): QuipuError | undefined {
-  if (isQuipuError(error)) return error;
-  if (!(error instanceof CommanderError)) return undefined;
-  const message = error.message.replace(/^error: /, '');
-  return new QuipuError('INVALID', message, { what: 'command line' });
+/** An error that only the command line has. */
+interface OtherError {
+  readonly code: 'INTERNAL' | 'INTERRUPTED' | 'UNHEALTHY';
+  readonly message: string;
+  readonly data: object;
 }
 
-/** The error is not an answer of the store but a fault in the program, so the place in the code helps. */
-function reportBug(error: unknown, json: boolean, shell: QuipuShell): number {
+function toShown(error: unknown, json: boolean): QuipuError | OtherError {
+  if (isQuipuError(error)) return error;
   const message = messageOf(error);
+  if (error instanceof CommanderError) {
+    return new QuipuError('INVALID', message.replace(/^error: /, ''), { what: 'command line' });
+  }
+  if (error instanceof Interrupted) return { code: 'INTERRUPTED', message, data: {} };
+  if (error instanceof Unhealthy) return { code: 'UNHEALTHY', message, data: {} };
+  // The error is not an answer of the store but a fault in the program, so the place in the code helps.
   const stack = error instanceof Error ? error.stack : undefined;
   const shown = json ? message : `internal error: ${stack ?? message}`;
-  return reportOther('INTERNAL', shown, json, shell);
-}
-
-/** Reports errors that only the command line has. */
-function reportOther(
-  code: 'INTERNAL' | 'INTERRUPTED' | 'UNHEALTHY',
-  message: string,
-  json: boolean,
-  shell: QuipuShell,
-): number {
-  const error = { code, message, data: {} };
-  shell.err(json ? `${JSON.stringify({ error })}\n` : `quipu: ${escapeLines(message)}\n`);
-  return 1;
+  return { code: 'INTERNAL', message: shown, data: {} };
 }
 
 /** The next command to type, where the command line knows better than the message. */

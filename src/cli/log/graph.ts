@@ -46,47 +46,33 @@ function trim(lanes: Lanes): Lanes {
   return lanes.slice(0, last + 1);
 }
 
-/** The characters of a graph. */
-export interface Strokes {
-  readonly turn: string;
-  readonly lane: string;
+/** The characters of a graph, in UTF-8 and in ASCII. */
+const STROKES = {
+  turn: ['●', '*'],
+  lane: ['│', '|'],
   /** Where others join a lane. */
-  readonly joined: string;
-  readonly across: string;
+  joined: ['├', '|'],
+  across: ['─', '_'],
   /** Over a lane that goes on. */
-  readonly over: string;
+  over: ['┼', '|'],
   /** The end of a lane that joins, with others right of it and without. */
-  readonly joins: string;
-  readonly joinsLast: string;
+  joins: ['┴', '_'],
+  joinsLast: ['╯', ' '],
   /** Left of the end of a lane. */
-  readonly corner: string;
+  corner: ['─', '/'],
   /** Stands for the lanes that do not fit. */
-  readonly more: string;
+  more: ['…', '>'],
+} as const;
+
+export type Strokes = Readonly<Record<keyof typeof STROKES, string>>;
+
+function pick(form: 0 | 1): Strokes {
+  const strokes = Object.entries(STROKES).map(([name, forms]) => [name, forms[form]]);
+  return Object.fromEntries(strokes) as Strokes;
 }
 
-export const UTF8_STROKES: Strokes = {
-  turn: '●',
-  lane: '│',
-  joined: '├',
-  across: '─',
-  over: '┼',
-  joins: '┴',
-  joinsLast: '╯',
-  corner: '─',
-  more: '…',
-};
-
-export const ASCII_STROKES: Strokes = {
-  turn: '*',
-  lane: '|',
-  joined: '|',
-  across: '_',
-  over: '|',
-  joins: '_',
-  joinsLast: ' ',
-  corner: '/',
-  more: '>',
-};
+export const UTF8_STROKES: Strokes = pick(0);
+export const ASCII_STROKES: Strokes = pick(1);
 
 /** A character of a graph, and the lane that it belongs to. */
 export interface Cell {

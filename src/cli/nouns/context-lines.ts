@@ -7,10 +7,9 @@ import type { BatchTurn, NewTurn, ReadOptions } from '../../context/contexts.ts'
 import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
 import { withProgress, type CommandIo, type QuipuShell } from '../kit/command.ts';
-import { readInput, readLines } from '../kit/input.ts';
-import { openOutput, type OutGiven } from '../kit/output.ts';
+import { readInput, readLines, openOutput, type OutGiven } from '../kit/files.ts';
 import { LINE_BYTES_MAX, parseFields, toTurn, type TurnFields } from './read-batch.ts';
-import { toReadOptions } from './turn-options.ts';
+import { toReadOptions } from './turn-parts.ts';
 
 // The lines of an exported context, and the import of such lines.
 //

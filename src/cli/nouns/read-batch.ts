@@ -1,17 +1,11 @@
-import { isFields } from '../../base/fields.ts';
 import { invalid, tooLarge } from '../../base/errors.ts';
 import { checkKey, checkType, checkVersion } from '../../context/check-input.ts';
 import type { BatchTurn } from '../../context/contexts.ts';
-import {
-  type PayloadEncoding,
-  type PayloadRules,
-  encodePayload,
-  findCodec,
-  holdsBytes,
-} from '../../context/payloads/codecs.ts';
+import { encodePayload, findCodec, holdsBytes } from '../../context/payloads/codecs.ts';
+import type { PayloadEncoding, PayloadRules } from '../../context/payloads/codecs.ts';
 import { BATCH_TURNS_MAX, PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { TurnJson } from '../../context/turn.ts';
-import { namingLine, parseJsonLine, readLines } from '../kit/input.ts';
+import { namingLine, parseLineFields, readLines } from '../kit/files.ts';
 
 /** The fields of a line. An exported line also carries those that the store gives; a new turn gets its own. */
 const FIELDS: Record<keyof TurnJson | 'bytes' | 'idempotencyKey', true> = {
@@ -69,15 +63,7 @@ function parseLine(line: Uint8Array, number: number): BatchTurn | undefined {
 
 /** The fields of a line, all of which are known. Undefined for a blank line. */
 export function parseFields(line: Uint8Array, number: number): TurnFields | undefined {
-  const value = parseJsonLine(line, number);
-  if (value === undefined) return undefined;
-  const where = `line ${number}`;
-  if (!isFields(value)) {
-    throw invalid(where, 'is not a JSON object');
-  }
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(FIELDS, name));
-  if (unknown === undefined) return value as TurnFields;
-  throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
+  return parseLineFields(line, number, { isKnown: (name) => Object.hasOwn(FIELDS, name) });
 }
 
 /** A turn with its payload as bytes. */

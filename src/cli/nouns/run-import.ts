@@ -1,10 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parseJsonObject } from '../../base/fields.ts';
 import { invalid, isQuipuError, notFound } from '../../base/errors.ts';
-import { findHistories, lookAt, type FoundHistory } from '../../import/import-history.ts';
-import { followHistory } from '../../import/follow-history.ts';
-import { importHistory } from '../../import/import-history.ts';
+import {
+  findHistories,
+  lookAt,
+  importHistory,
+  followHistory,
+} from '../../import/import-history.ts';
+import type { FoundHistory } from '../../import/import-history.ts';
 import type { ImportReport } from '../../import/keep/import-report.ts';
 import { SOURCES } from '../../import/sources/all-sources.ts';
 import type { Machine, Source } from '../../import/source/source.ts';
@@ -12,6 +17,9 @@ import type { Store } from '../../store/store.ts';
 import { withProgress, type CommandIo, type QuipuShell } from '../kit/command.ts';
 import { Interrupted } from '../kit/report-error.ts';
 import { toFacts, toSize, toTable, toTime } from '../kit/text.ts';
+import { isPrices, sumUsage } from '../../import/sum-usage.ts';
+import type { Prices, UsageBy, UsageSum } from '../../import/sum-usage.ts';
+import { readInput, readWhole } from '../kit/files.ts';
 
 export interface ImportGiven {
   readonly from?: string;
@@ -54,14 +62,13 @@ async function findAll(
   const source = SOURCES.find(({ name }) => name === from);
   if (path !== undefined) {
     if (source === undefined)
-      throw invalid('--from', `is missing; say whose history ${path} is: ${names(SOURCES)}`);
+      throw invalid(
+        '--from',
+        `is missing; say whose history ${path} is: ${SOURCES.map(({ name }) => name).join(', ')}`,
+      );
     return [await lookAt(source, resolve(shell.cwd, path))].filter(({ sessions }) => sessions > 0);
   }
   return findHistories(source === undefined ? SOURCES : [source], machine);
-}
-
-function names(sources: readonly Source[]): string {
-  return sources.map(({ name }) => name).join(', ');
 }
 
 function nothingFound({ env, home }: Machine, path: string | undefined, from = '<agent>'): Error {
@@ -202,4 +209,44 @@ function toReport({ title }: Source, report: ImportReport, dryRun: boolean): str
       .filter(([count]) => count > 0)
       .map(([count, what]) => ['', `${what}: ${count}`] as const),
   ]);
+}
+
+export interface UsageGiven {
+  readonly by?: UsageBy;
+  readonly since?: (now: number) => number;
+  readonly prices?: string;
+}
+
+export async function runUsage(io: CommandIo, given: UsageGiven): Promise<void> {
+  const { by = 'day', since } = given;
+  const prices = given.prices === undefined ? undefined : await readPrices(io, given.prices);
+  const store = await io.openStore();
+  const sums = await sumUsage(store, SOURCES, {
+    by,
+    ...(since !== undefined && {
+      since: new Date(since(io.shell.now())).toISOString().slice(0, 10),
+    }),
+    ...(prices !== undefined && { prices }),
+  });
+  await io.printRows(sums, (rows) => toUsageTable(by, rows, prices !== undefined));
+}
+
+const PRICES_BYTES_MAX = 1024 * 1024;
+
+async function readPrices({ shell }: CommandIo, path: string): Promise<Prices> {
+  const bytes = await readWhole(readInput(shell, path), PRICES_BYTES_MAX);
+  const value = parseJsonObject(Buffer.from(bytes).toString('utf8'));
+  if (isPrices(value)) return value;
+  throw invalid('prices', 'must be a JSON object: {"<model>": {"input": 3, "output": 15}}');
+}
+
+function toUsageTable(by: UsageBy, sums: readonly UsageSum[], hasCost: boolean): string {
+  const counts = ['turns', 'input', 'output', 'cache read', 'cache write'];
+  const headings = [by, ...counts, ...(hasCost ? ['cost'] : [])];
+  const rows = sums.map(({ of, turns, input, output, cacheRead, cacheWrite, cost }) => [
+    of,
+    ...[turns, input, output, cacheRead, cacheWrite].map(String),
+    ...(hasCost ? [cost === undefined ? 'unknown' : cost.toFixed(2)] : []),
+  ]);
+  return toTable(headings, rows, [...counts, 'cost']);
 }

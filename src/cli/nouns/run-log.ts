@@ -8,8 +8,17 @@ import { LEDGER_KIND } from '../../import/show/imported-turn.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandIo, QuipuShell } from '../kit/command.ts';
 import type { GivenContext } from '../kit/parse.ts';
-import { CYAN, YELLOW, toScreen, type Screen } from '../kit/text.ts';
-import { columnsOf, fitLine, toAge, toPlainLine, toSize } from '../kit/text.ts';
+import {
+  CYAN,
+  YELLOW,
+  toScreen,
+  columnsOf,
+  fitLine,
+  toAge,
+  toPlainLine,
+  toSize,
+} from '../kit/text.ts';
+import type { Screen } from '../kit/text.ts';
 import {
   ASCII_STROKES,
   UTF8_STROKES,
@@ -21,7 +30,7 @@ import {
 } from '../log/graph.ts';
 import type { Cell, Lanes, Placed, Strokes } from '../log/graph.ts';
 import { newestFirst } from '../log/newest-first.ts';
-import { mustGetContext, toPreview } from './turn-output.ts';
+import { mustGetContext, toPreview } from './turn-parts.ts';
 
 export interface LogGiven {
   readonly graph?: boolean;

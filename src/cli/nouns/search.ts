@@ -5,76 +5,72 @@ import type {
   Neighbour,
   SearchAnswer,
   SearchHit,
-  SearchOptions,
 } from '../../search/contract/search.ts';
 import { nameOfPlace } from '../../postgres/address.ts';
 import { quoteForShell } from '../../queue/notifier.ts';
 import { type CommandIo, type QuipuVerb, quipuVerb, withProgress } from '../kit/command.ts';
 import { parseCount, parseDuration } from '../kit/parse.ts';
 import { escapeControls, toPlainLine, toTime } from '../kit/text.ts';
-import { argument, option, type OptionsIn } from '../kit/verb.ts';
+import { argument, option } from '../kit/verb.ts';
 
 /** The first search of a store builds its index, which takes a minute for a gigabyte of text. */
 const INDEX_WAIT_MS = 600_000;
 
-const SEARCHING = [
-  argument('<query...>', 'what to look for'),
-  option('--newest', 'the newest first (default: the best first)'),
-  option('-n, --limit <n>', 'how many hits, or threads with --group (default: 20)', parseCount),
-  option('--cursor <cursor>', 'continue where the previous page ended'),
-  option('--group', 'by thread, with the best hits of each'),
-  option('--facets', 'count the matches by kind, type, model and day'),
-  option('--around <n>', 'also print this many neighbours on each side', parseCount),
-  option(
-    '--index-wait <time>',
-    'how long to wait for the index to be up to date (default: 10m)',
-    parseDuration,
-  ),
-] as const;
-type SearchGiven = OptionsIn<typeof SEARCHING>;
-
-const search = quipuVerb({
-  name: 'search',
-  summary: 'Find any text: in turns, messages, steps, entries, outputs and events.',
-  more: [
-    'All words must be there. Write "a phrase", pre* for a beginning, -not, a OR b, and groups in brackets.',
-    'Fields: kind: type: role: tool: model: context: label: before: after: (a date, or an age such as 7d).',
-    'A query that begins with a hyphen follows "--": quipu search -- -draft report',
-  ].join('\n'),
-  examples: [
-    'quipu search parser',
-    'quipu search \'"connection refused" role:tool after:7d\' --newest',
-    'quipu search getUserName --around 3',
-    "quipu search 'kind:context n' --group --facets --json",
-  ],
-  takes: SEARCHING,
-  async run(io, words, given) {
-    const { shell } = io;
-    const query = words.join(' ');
-    if (query.trim() === '') throw invalid('query', 'is empty; write a word to look for');
-    const store = await io.openStore();
-    const answer = await withProgress(shell, (progress) =>
-      store.search(query, { ...toOptions(given), progress }),
-    );
-    if (io.json) await io.printJson(answer);
-    else await shell.out(showAnswer(answer, commandsOn(io)));
-    const { cursor, index, matches } = answer;
-    if (matches === 0 && !io.json) shell.err('nothing was found\n');
-    if (cursor !== undefined) io.noteMore({ cursor });
-    if (!index.upToDate) {
-      shell.err(`the index is behind: ${index.done ?? 0} of ${index.total ?? 0} records read\n`);
-    }
-  },
-});
-
-function toOptions(options: SearchGiven): SearchOptions {
-  const { newest, limit, cursor, group, facets, around, indexWait = INDEX_WAIT_MS } = options;
-  return {
-    order: newest === true ? 'newest' : 'best',
-    waitMs: indexWait,
-    ...given({ limit, cursor, group, facets, around }),
-  };
-}
+export const searchVerbs: readonly QuipuVerb[] = [
+  quipuVerb({
+    name: 'search',
+    summary: 'Find any text: in turns, messages, steps, entries, outputs and events.',
+    more: [
+      'All words must be there. Write "a phrase", pre* for a beginning, -not, a OR b, and groups in brackets.',
+      'Fields: kind: type: role: tool: model: context: label: before: after: (a date, or an age such as 7d).',
+      'A query that begins with a hyphen follows "--": quipu search -- -draft report',
+    ].join('\n'),
+    examples: [
+      'quipu search parser',
+      'quipu search \'"connection refused" role:tool after:7d\' --newest',
+      'quipu search getUserName --around 3',
+      "quipu search 'kind:context n' --group --facets --json",
+    ],
+    takes: [
+      argument('<query...>', 'what to look for'),
+      option('--newest', 'the newest first (default: the best first)'),
+      option('-n, --limit <n>', 'how many hits, or threads with --group (default: 20)', parseCount),
+      option('--cursor <cursor>', 'continue where the previous page ended'),
+      option('--group', 'by thread, with the best hits of each'),
+      option('--facets', 'count the matches by kind, type, model and day'),
+      option('--around <n>', 'also print this many neighbours on each side', parseCount),
+      option(
+        '--index-wait <time>',
+        'how long to wait for the index to be up to date (default: 10m)',
+        parseDuration,
+      ),
+    ],
+    async run(io, words, options) {
+      const { shell } = io;
+      const { newest, limit, cursor: from, group, facets, around } = options;
+      const { indexWait = INDEX_WAIT_MS } = options;
+      const query = words.join(' ');
+      if (query.trim() === '') throw invalid('query', 'is empty; write a word to look for');
+      const store = await io.openStore();
+      const answer = await withProgress(shell, (progress) =>
+        store.search(query, {
+          order: newest === true ? 'newest' : 'best',
+          waitMs: indexWait,
+          progress,
+          ...given({ limit, cursor: from, group, facets, around }),
+        }),
+      );
+      if (io.json) await io.printJson(answer);
+      else await shell.out(showAnswer(answer, commandsOn(io)));
+      const { cursor, index, matches } = answer;
+      if (matches === 0 && !io.json) shell.err('nothing was found\n');
+      if (cursor !== undefined) io.noteMore({ cursor });
+      if (!index.upToDate) {
+        shell.err(`the index is behind: ${index.done ?? 0} of ${index.total ?? 0} records read\n`);
+      }
+    },
+  }),
+];
 
 function showAnswer(
   { hits, groups, facets, matches, ranked }: SearchAnswer,
@@ -158,5 +154,3 @@ function wordsToShow({ kind, thread, id, branches }: SearchHit): readonly string
       return ['queue', 'peek', thread, '--after', String(Number(id) - 1), '-n', '1'];
   }
 }
-
-export const searchVerbs: readonly QuipuVerb[] = [search];

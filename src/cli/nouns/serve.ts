@@ -76,7 +76,7 @@ const SERVING = [
   option('--mcp-writes', 'like --mcp; clients with the scope write may also fork and append notes'),
   oneOf('--log-level <level>', 'the least severe messages to log', LOG_LEVELS, 'info'),
   ...LIMITS,
-  ...TOKEN_FILE_OPTION,
+  TOKEN_FILE_OPTION,
 ] as const;
 type ServeGiven = OptionsIn<typeof SERVING>;
 
@@ -126,7 +126,7 @@ async function tell(io: CommandIo, server: RunningServer, demo: boolean): Promis
   const { program } = io.shell;
   try {
     if (io.json) await io.printJson({ store, http, tcp, cxdb, tokensNeeded });
-    else await io.shell.out(toBanner({ version: readVersion(), program, demo, ...server }));
+    else await io.shell.out(toBanner(server, program, demo));
   } catch (error) {
     // Nobody reads the output. The server runs on without it.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
@@ -197,18 +197,9 @@ function collectOrigin(text: string, before?: readonly string[]): readonly strin
   throw new InvalidArgumentError(`Expected an origin such as https://app.example.${hint}`);
 }
 
-/** The facts that the person who started a server needs. */
-interface ServerFacts extends Omit<RunningServer, 'close'> {
-  readonly version: string;
-  /** The words that call this program in a shell. */
-  readonly program: string;
-  /** The store has a sample to look at. */
-  readonly demo: boolean;
-}
-
-/** Shows the addresses, and lines that can be copied into another shell as they are. */
-function toBanner(facts: ServerFacts): string {
-  const { version, store, http, tcp, cxdb, access, tokensNeeded, program, demo } = facts;
+/** Shows the addresses, and lines that can be copied into another shell as they are, where `program` is called. */
+function toBanner(server: RunningServer, program: string, demo: boolean): string {
+  const { store, http, tcp, cxdb, access, tokensNeeded } = server;
   const token = tokensNeeded ? [`export QUIPU_TOKEN=<a token from: ${program} token create>`] : [];
   const append = [
     `ctx=$(${program} context create --title "my first thread")`,
@@ -217,7 +208,7 @@ function toBanner(facts: ServerFacts): string {
   ];
   const look = [`${program} context list`, `${program} context last 1`, `${program} stats`];
   const lines = [
-    `Quipu ${version} is serving ${store}`,
+    `Quipu ${readVersion()} is serving ${store}`,
     '',
     `  http    ${http}`,
     `  tcp     ${tcp}`,

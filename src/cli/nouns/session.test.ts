@@ -29,6 +29,10 @@ it('begins a session, appends, and prints it again', async () => {
   expect(JSON.parse(all[0]!)).toMatchObject(ENTRY);
   expect(all).toHaveLength(3);
   expect((await rig.run('session', 'cat', id, '-n', '1')).out).toContain('"e3"');
+  expect(await rig.run('session', 'cat', id, '-n', '0', '--branch')).toMatchObject({
+    code: 0,
+    out: '',
+  });
   expect((await rig.run('session', 'cat', id, '--branch', 'e1', '--raw')).out).toContain(
     'blob:sha256:',
   );

@@ -8,58 +8,174 @@ import { quipuVerb, toId, upTo } from '../kit/command.ts';
 import type { CommandIo, QuipuShell, QuipuVerb } from '../kit/command.ts';
 import { parseCount, parseJson } from '../kit/parse.ts';
 import { toFacts, toSize } from '../kit/text.ts';
-import { readLines } from '../kit/input.ts';
+import { readLines } from '../kit/files.ts';
 import { argument, option, preset } from '../kit/verb.ts';
 
-const create = quipuVerb({
-  name: 'create',
-  summary: 'Begin a session, and print its id.',
-  examples: [
-    'id=$(quipu session create --title "fix the parser")',
-    'quipu session create --folder ./sessions --json',
-  ],
-  takes: [
-    option('--cwd <folder>', 'the folder the session is about (default: this one)'),
-    option('--folder <folder>', 'folder for its file (default: inside the store)'),
-    option('--title <text>', 'title of the session'),
-  ],
-  async give(io, { cwd = '.', folder, title }) {
-    const at = io.shell.cwd;
-    await using session = await (
-      await io.createStore()
-    ).sessions.create({
-      cwd: resolve(at, cwd),
-      ...(folder !== undefined && { folder: resolve(at, folder) }),
-      ...(title !== undefined && { header: { title } }),
-    });
-    const { id, file, header } = session;
-    return { id, file, header };
-  },
-  show: toId,
-});
+export const sessionVerbs: readonly QuipuVerb[] = [
+  quipuVerb({
+    name: 'create',
+    summary: 'Begin a session, and print its id.',
+    examples: [
+      'id=$(quipu session create --title "fix the parser")',
+      'quipu session create --folder ./sessions --json',
+    ],
+    takes: [
+      option('--cwd <folder>', 'the folder the session is about (default: this one)'),
+      option('--folder <folder>', 'folder for its file (default: inside the store)'),
+      option('--title <text>', 'title of the session'),
+    ],
+    async give(io, { cwd = '.', folder, title }) {
+      const at = io.shell.cwd;
+      await using session = await (
+        await io.createStore()
+      ).sessions.create({
+        cwd: resolve(at, cwd),
+        ...(folder !== undefined && { folder: resolve(at, folder) }),
+        ...(title !== undefined && { header: { title } }),
+      });
+      const { id, file, header } = session;
+      return { id, file, header };
+    },
+    show: toId,
+  }),
+  quipuVerb({
+    name: 'append',
+    summary: 'Append entries, and print their ids.',
+    examples: [
+      `quipu session append $id --entry '{"type":"message","message":{"role":"user"}}'`,
+      'quipu session append $id < entries.jsonl',
+    ],
+    takes: [
+      argument('<session>', 'id or path of its file'),
+      option('--entry <json>', 'the entry (default: one a line on standard input)', parseJson),
+    ],
+    async *each(io, name, { entry }) {
+      await using session = await openSession(io, name);
+      for await (const given of entry === undefined ? entriesOf(io.shell) : [entry]) {
+        const { id, parentId } = await session.append(given as NewEntry);
+        yield { id, parentId };
+      }
+    },
+    line: toId,
+  }),
+  quipuVerb({
+    name: 'list',
+    summary: 'List the sessions that the store knows, the oldest first.',
+    examples: ['quipu session list', 'quipu session list -n 5 --json'],
+    takes: [
+      preset('-n, --limit <n>', 'how many at most', parseCount, 50),
+      option('--cursor <text>', 'continue where the previous page ended'),
+    ],
+    list: async (io, options) => (await io.openStore()).sessions.list(options),
+    columns: [
+      ['SESSION', ({ id }) => id],
+      ['UPDATED', ({ updatedAt }, screen) => (updatedAt ? screen.time(updatedAt) : 'not here')],
+      ['SIZE', ({ sizeBytes }) => (sizeBytes === undefined ? '' : toSize(sizeBytes)), 'right'],
+      ['CWD', ({ header, file }) => header?.cwd ?? file],
+    ],
+  }),
+  quipuVerb({
+    name: 'show',
+    summary: 'Show where a session is and what it contains.',
+    examples: ['quipu session show $id'],
+    takes: [argument('<session>', 'id or path of its file')],
+    give: async (io, name) =>
+      (await io.openStore()).sessions.details(toSessionArgument(io.shell, name)),
+    show: ({ id, file, available, header, sizeBytes = 0, ...details }) =>
+      toFacts([
+        ['session', id],
+        ['file', available ? file : `${file} (not here)`],
+        ['size', toSize(sizeBytes)],
+        ['cwd', header?.cwd ?? ''],
+        ['began', header?.timestamp ?? ''],
+        ['updated', details.updatedAt ?? ''],
+        ['forked from', header?.parentSession ?? ''],
+        ['artifacts', `${details.artifacts.join(' ')} (${toSize(details.artifactBytes)})`],
+        ['agent outputs', details.agentOutputs.join(' ')],
+        ['blobs', details.blobs],
+      ]),
+  }),
+  quipuVerb({
+    name: 'cat',
+    summary: 'Print the entries of a session, one JSON object a line.',
+    examples: [
+      'quipu session cat $id -n 50 --raw',
+      'quipu session cat ./2026-11-15T10-00-00-000Z_x.jsonl --branch',
+    ],
+    takes: [
+      argument('<session>', 'id or path of its file'),
+      option('-n, --last <n>', 'only the last n; the rest of the file is not read', parseCount),
+      option('--branch [entry]', 'only what leads to the leaf, or to this entry'),
+      option('--raw', 'leave references to blobs as they are'),
+    ],
+    async run(io, name, options) {
+      await using session = await openSession(io, name);
+      for await (const entry of chosen(session, options, io.shell)) await io.printJson(entry);
+    },
+  }),
+  quipuVerb({
+    name: 'follow',
+    summary: 'Print the entries of a session, then every new one until Ctrl-C.',
+    more: 'A file that was written anew since is printed from its beginning.',
+    examples: ['quipu session follow $id', 'quipu session follow $id -n 3 --raw'],
+    takes: [
+      argument('<session>', 'id or path of its file'),
+      option('-n, --count <n>', 'end after so many entries', parseCount),
+      option('--raw', 'leave references to blobs as they are'),
+    ],
+    async run(io, name, { count, raw = false }) {
+      await using session = await openSession(io, name);
+      const entries = oldAndNew(session, raw, io.shell);
+      for await (const entry of upTo(count, entries)) await io.printJson(entry);
+    },
+  }),
+  quipuVerb({
+    name: 'artifact',
+    summary: 'List the artifacts of a session, or print one.',
+    examples: [
+      'quipu session artifact $id',
+      'quipu session artifact $id 0 --offset 1 --limit 100',
+      'quipu session artifact $id "agent://0-Plan?q=.steps[0]"',
+    ],
+    takes: [
+      argument('<session>', 'id or path of its file'),
+      argument('[address]', 'a number, artifact://<id> or agent://<id>'),
+      option('--offset <line>', 'the first line, counted from 1', parseCount),
+      option('--limit <lines>', 'how many lines', parseCount),
+    ],
+    async run(io, name, address, options) {
+      const { shell } = io;
+      const { sessions } = await io.openStore();
+      const session = toSessionArgument(shell, name);
+      if (address === undefined) {
+        const { artifacts, agentOutputs } = await sessions.details(session);
+        const ids = [
+          ...artifacts.map((id) => `artifact://${id}`),
+          ...agentOutputs.map((id) => `agent://${id}`),
+        ];
+        if (io.json) await io.printJson({ artifacts, agentOutputs });
+        else if (ids.length > 0) await shell.out(`${ids.join('\n')}\n`);
+        return;
+      }
+      const url = /^\d+$/.test(address) ? `artifact://${address}` : address;
+      const resource = await sessions.resolve(url, { session, ...options });
+      for (const note of resource.notes) shell.err(`${note}\n`);
+      await io.print(resource, () => resource.content);
+    },
+  }),
+  quipuVerb({
+    name: 'rm',
+    summary: 'Remove a session and its artifacts; "quipu gc" then frees its blobs.',
+    examples: ['quipu session rm $id'],
+    takes: [argument('<session>', 'id or path of its file')],
+    async give(io, session) {
+      await (await io.openStore()).sessions.remove(toSessionArgument(io.shell, session));
+      return { session, removed: true };
+    },
+  }),
+];
 
 const LINE_BYTES_MAX = 256 * 1024 * 1024;
-
-const append = quipuVerb({
-  name: 'append',
-  summary: 'Append entries, and print their ids.',
-  examples: [
-    `quipu session append $id --entry '{"type":"message","message":{"role":"user"}}'`,
-    'quipu session append $id < entries.jsonl',
-  ],
-  takes: [
-    argument('<session>', 'id or path of its file'),
-    option('--entry <json>', 'the entry (default: one a line on standard input)', parseJson),
-  ],
-  async *each(io, name, { entry }) {
-    await using session = await openSession(io, name);
-    for await (const given of entry === undefined ? entriesOf(io.shell) : [entry]) {
-      const { id, parentId } = await session.append(given as NewEntry);
-      yield { id, parentId };
-    }
-  },
-  line: toId,
-});
 
 async function* entriesOf(shell: QuipuShell): AsyncGenerator<unknown> {
   let number = 0;
@@ -75,73 +191,9 @@ async function* entriesOf(shell: QuipuShell): AsyncGenerator<unknown> {
   }
 }
 
-const list = quipuVerb({
-  name: 'list',
-  summary: 'List the sessions that the store knows, the oldest first.',
-  examples: ['quipu session list', 'quipu session list -n 5 --json'],
-  takes: [
-    preset('-n, --limit <n>', 'how many at most', parseCount, 50),
-    option('--cursor <text>', 'continue where the previous page ended'),
-  ],
-  list: async (io, options) => (await io.openStore()).sessions.list(options),
-  columns: [
-    ['SESSION', ({ id }) => id],
-    ['UPDATED', ({ updatedAt }, screen) => (updatedAt ? screen.time(updatedAt) : 'not here')],
-    ['SIZE', ({ sizeBytes }) => (sizeBytes === undefined ? '' : toSize(sizeBytes)), 'right'],
-    ['CWD', ({ header, file }) => header?.cwd ?? file],
-  ],
-});
-
-const show = quipuVerb({
-  name: 'show',
-  summary: 'Show where a session is and what it contains.',
-  examples: ['quipu session show $id'],
-  takes: [argument('<session>', 'id or path of its file')],
-  give: async (io, name) =>
-    (await io.openStore()).sessions.details(toSessionArgument(io.shell, name)),
-  show: ({ id, file, available, header, sizeBytes = 0, ...details }) =>
-    toFacts([
-      ['session', id],
-      ['file', available ? file : `${file} (not here)`],
-      ['size', toSize(sizeBytes)],
-      ['cwd', header?.cwd ?? ''],
-      ['began', header?.timestamp ?? ''],
-      ['updated', details.updatedAt ?? ''],
-      ['forked from', header?.parentSession ?? ''],
-      ['artifacts', `${details.artifacts.join(' ')} (${toSize(details.artifactBytes)})`],
-      ['agent outputs', details.agentOutputs.join(' ')],
-      ['blobs', details.blobs],
-    ]),
-});
-
-interface CatGiven {
-  readonly last?: number;
-  readonly branch?: string | true;
-  readonly raw?: boolean;
-}
-
-const cat = quipuVerb({
-  name: 'cat',
-  summary: 'Print the entries of a session, one JSON object a line.',
-  examples: [
-    'quipu session cat $id -n 50 --raw',
-    'quipu session cat ./2026-11-15T10-00-00-000Z_x.jsonl --branch',
-  ],
-  takes: [
-    argument('<session>', 'id or path of its file'),
-    option('-n, --last <n>', 'only the last n; the rest of the file is not read', parseCount),
-    option('--branch [entry]', 'only what leads to the leaf, or to this entry'),
-    option('--raw', 'leave references to blobs as they are'),
-  ],
-  async run(io, name, options) {
-    await using session = await openSession(io, name);
-    for await (const entry of chosen(session, options, io.shell)) await io.printJson(entry);
-  },
-});
-
 async function* chosen(
   session: Session,
-  { last, branch, raw = false }: CatGiven,
+  { last, branch, raw = false }: { last?: number; branch?: string | true; raw?: boolean },
   shell: QuipuShell,
 ): AsyncGenerator<SessionEntry> {
   const hydrate = !raw;
@@ -157,7 +209,9 @@ async function* chosen(
       ? await session.last(last ?? 0, { hydrate })
       : await session.branch(branch === true ? undefined : branch, { hydrate });
   const { warnings, malformedLines } = view;
-  yield* last === undefined ? view.entries : view.entries.slice(-last);
+  yield* last === undefined
+    ? view.entries
+    : view.entries.slice(Math.max(0, view.entries.length - last));
   for (const { message, about } of warnings) shell.err(`${message}: ${about}\n`);
   if (malformedLines > 0) shell.err(`${malformedLines} lines could not be read\n`);
 }
@@ -165,23 +219,6 @@ async function* chosen(
 /** Other programs write the file of a session, too, and tell nobody, so it is looked at in such intervals. */
 const LOOK_MS = 250;
 const LOOK_ENTRIES = 64;
-
-const follow = quipuVerb({
-  name: 'follow',
-  summary: 'Print the entries of a session, then every new one until Ctrl-C.',
-  more: 'A file that was written anew since is printed from its beginning.',
-  examples: ['quipu session follow $id', 'quipu session follow $id -n 3 --raw'],
-  takes: [
-    argument('<session>', 'id or path of its file'),
-    option('-n, --count <n>', 'end after so many entries', parseCount),
-    option('--raw', 'leave references to blobs as they are'),
-  ],
-  async run(io, name, { count, raw = false }) {
-    await using session = await openSession(io, name);
-    const entries = oldAndNew(session, raw, io.shell);
-    for await (const entry of upTo(count, entries)) await io.printJson(entry);
-  },
-});
 
 async function* oldAndNew(
   session: Session,
@@ -235,63 +272,6 @@ async function entriesAfter(
     if (at >= 0 || cursor === undefined) return entries.slice(at + 1);
   }
 }
-
-const artifact = quipuVerb({
-  name: 'artifact',
-  summary: 'List the artifacts of a session, or print one.',
-  examples: [
-    'quipu session artifact $id',
-    'quipu session artifact $id 0 --offset 1 --limit 100',
-    'quipu session artifact $id "agent://0-Plan?q=.steps[0]"',
-  ],
-  takes: [
-    argument('<session>', 'id or path of its file'),
-    argument('[address]', 'a number, artifact://<id> or agent://<id>'),
-    option('--offset <line>', 'the first line, counted from 1', parseCount),
-    option('--limit <lines>', 'how many lines', parseCount),
-  ],
-  async run(io, name, address, options) {
-    const { shell } = io;
-    const { sessions } = await io.openStore();
-    const session = toSessionArgument(shell, name);
-    if (address === undefined) {
-      const { artifacts, agentOutputs } = await sessions.details(session);
-      const ids = [
-        ...artifacts.map((id) => `artifact://${id}`),
-        ...agentOutputs.map((id) => `agent://${id}`),
-      ];
-      if (io.json) await io.printJson({ artifacts, agentOutputs });
-      else if (ids.length > 0) await shell.out(`${ids.join('\n')}\n`);
-      return;
-    }
-    const url = /^\d+$/.test(address) ? `artifact://${address}` : address;
-    const resource = await sessions.resolve(url, { session, ...options });
-    for (const note of resource.notes) shell.err(`${note}\n`);
-    await io.print(resource, () => resource.content);
-  },
-});
-
-const rm = quipuVerb({
-  name: 'rm',
-  summary: 'Remove a session and its artifacts; "quipu gc" then frees its blobs.',
-  examples: ['quipu session rm $id'],
-  takes: [argument('<session>', 'id or path of its file')],
-  async give(io, session) {
-    await (await io.openStore()).sessions.remove(toSessionArgument(io.shell, session));
-    return { session, removed: true };
-  },
-});
-
-export const sessionVerbs: readonly QuipuVerb[] = [
-  create,
-  append,
-  list,
-  show,
-  cat,
-  follow,
-  artifact,
-  rm,
-];
 
 async function openSession(io: CommandIo, name: string): Promise<Session> {
   return (await io.openStore()).sessions.open(toSessionArgument(io.shell, name));

@@ -2,7 +2,7 @@ import { CliRig } from '../../../test/cli/rig.ts';
 import { sixTurns } from '../../../test/cli/six-turns.ts';
 import { QuipuError } from '../../base/errors.ts';
 import { gradeSync } from '../doctor/check-machine.ts';
-import type { Finding } from '../doctor/finding.ts';
+import type { Finding } from '../doctor/check-machine.ts';
 import {
   chmodSync,
   existsSync,

@@ -18,16 +18,10 @@ import { parseDuration } from '../kit/parse.ts';
 import { tableOf, toFacts, toTime } from '../kit/text.ts';
 import { argument, oneOf, option, type OptionOf } from '../kit/verb.ts';
 
-export interface TokenFileOption {
-  readonly tokenFile?: string;
-}
-
-export const TOKEN_FILE_OPTION: readonly OptionOf<TokenFileOption>[] = [
-  option(
-    '--token-file <file>',
-    "file with the tokens (default: tokens.json in the store's folder)",
-  ),
-];
+export const TOKEN_FILE_OPTION: OptionOf<{ readonly tokenFile?: string }> = option(
+  '--token-file <file>',
+  "file with the tokens (default: tokens.json in the store's folder)",
+);
 
 /** The file may be absent. The store must exist, so that a typing error makes no folder a store. */
 function locateTokenFile(io: CommandIo, given: string | undefined): string {
@@ -46,72 +40,112 @@ function locateTokenFile(io: CommandIo, given: string | undefined): string {
   );
 }
 
-const create = quipuVerb({
-  name: 'create',
-  summary: 'Create a token for a server and print it once.',
-  examples: [
-    'quipu token create laptop',
-    'quipu token create dashboard --scope read --expires 90d',
-  ],
-  takes: [
-    argument('<name>', 'name of the token', parseTokenName),
-    oneOf('--scope <scope>', 'what it allows', SCOPES, 'write'),
-    option(
-      '--expires <time>',
-      'how long the token is valid, such as 90d (default: for ever)',
-      parseDuration,
-    ),
-    ...TOKEN_FILE_OPTION,
-  ],
-  async run(io, name, { scope, expires, tokenFile }) {
-    const { shell } = io;
-    if (expires === 0) throw invalid('--expires', 'is 0: the token would never be valid');
-    const path = locateTokenFile(io, tokenFile);
-    const token = mintToken();
-    const createdAt = shell.now();
-    const expiry = expires === undefined ? {} : { expiresAt: createdAt + Math.ceil(expires) };
-    const record = toTokenRecord(token, { name, scope, createdAt, ...expiry });
-    await changeTokenFile(path, (records) => {
-      if (records.some((other) => other.name === name)) {
-        throw exists(
-          'token',
-          name,
-          `there is a token ${name}; choose another name, or remove that token first`,
-        );
-      }
-      return [...records, record];
-    });
-    if (io.json) return await io.printJson({ name, scope, token, createdAt, ...expiry });
-    shell.err('quipu: this is shown once; only its hash is kept\n');
-    return await shell.out(`${token}\n`);
-  },
-});
+export const tokenVerbs: readonly QuipuVerb[] = [
+  quipuVerb({
+    name: 'create',
+    summary: 'Create a token for a server and print it once.',
+    examples: [
+      'quipu token create laptop',
+      'quipu token create dashboard --scope read --expires 90d',
+    ],
+    takes: [
+      argument('<name>', 'name of the token', parseTokenName),
+      oneOf('--scope <scope>', 'what it allows', SCOPES, 'write'),
+      option(
+        '--expires <time>',
+        'how long the token is valid, such as 90d (default: for ever)',
+        parseDuration,
+      ),
+      TOKEN_FILE_OPTION,
+    ],
+    async run(io, name, { scope, expires, tokenFile }) {
+      const { shell } = io;
+      if (expires === 0) throw invalid('--expires', 'is 0: the token would never be valid');
+      const path = locateTokenFile(io, tokenFile);
+      const token = mintToken();
+      const createdAt = shell.now();
+      const expiry = expires === undefined ? {} : { expiresAt: createdAt + Math.ceil(expires) };
+      const record = toTokenRecord(token, { name, scope, createdAt, ...expiry });
+      await changeTokenFile(path, (records) => {
+        if (records.some((other) => other.name === name)) {
+          throw exists(
+            'token',
+            name,
+            `there is a token ${name}; choose another name, or remove that token first`,
+          );
+        }
+        return [...records, record];
+      });
+      if (io.json) return await io.printJson({ name, scope, token, createdAt, ...expiry });
+      shell.err('quipu: this is shown once; only its hash is kept\n');
+      return await shell.out(`${token}\n`);
+    },
+  }),
+  quipuVerb({
+    name: 'list',
+    summary: 'List the tokens by name; the tokens themselves are not kept.',
+    examples: ['quipu token list', 'quipu token list --json'],
+    takes: [TOKEN_FILE_OPTION],
+    async run(io, { tokenFile }) {
+      const records = await readTokenFile(locateTokenFile(io, tokenFile));
+      await io.printRows(
+        records.map(withoutHash),
+        tableOf([
+          ['NAME', ({ name }) => name],
+          ['SCOPE', ({ scope }) => scope],
+          ['ENDS', ({ ends }) => `…${ends}`],
+          ['CREATED', ({ createdAt }, screen) => screen.time(createdAt)],
+          [
+            'EXPIRES',
+            ({ expiresAt: at }, screen) => (at === undefined ? 'never' : screen.time(at)),
+          ],
+          ['STATE', (token) => stateOf(token, io)],
+        ]),
+      );
+    },
+  }),
+  quipuVerb({
+    name: 'show',
+    summary: 'Show what a token allows, and until when.',
+    examples: ['quipu token show laptop', 'quipu token show laptop --json'],
+    takes: [argument('<name>', 'as in quipu token list'), TOKEN_FILE_OPTION],
+    async run(io, name, { tokenFile }) {
+      const records = await readTokenFile(locateTokenFile(io, tokenFile));
+      const record = records.find((other) => other.name === name);
+      if (record === undefined) throw notFound('token', name);
+      await io.print(withoutHash(record), () =>
+        toFacts([
+          ['token', record.name],
+          ['scope', record.scope],
+          ['ends', `…${record.ends}`],
+          ['created', toTime(record.createdAt)],
+          ['expires', record.expiresAt === undefined ? 'never' : toTime(record.expiresAt)],
+          ['state', stateOf(record, io)],
+        ]),
+      );
+    },
+  }),
+  quipuVerb({
+    name: 'rm',
+    aliases: ['revoke'],
+    summary: 'Revoke a token; a running server notices within a second.',
+    examples: ['quipu token rm laptop'],
+    takes: [argument('<name>', 'as in quipu token list'), TOKEN_FILE_OPTION],
+    async give(io, name, { tokenFile }) {
+      await changeTokenFile(locateTokenFile(io, tokenFile), (records) => {
+        const kept = records.filter((record) => record.name !== name);
+        if (kept.length < records.length) return kept;
+        throw notFound('token', name);
+      });
+      return { revoked: name };
+    },
+  }),
+];
 
 function parseTokenName(text: string): string {
   if (isTokenName(text)) return text;
   throw new InvalidArgumentError('Expected 1 to 64 letters, digits, ".", "_", "@" or "-".');
 }
-
-const list = quipuVerb({
-  name: 'list',
-  summary: 'List the tokens by name; the tokens themselves are not kept.',
-  examples: ['quipu token list', 'quipu token list --json'],
-  takes: [...TOKEN_FILE_OPTION],
-  async run(io, { tokenFile }) {
-    const records = await readTokenFile(locateTokenFile(io, tokenFile));
-    await io.printRows(
-      records.map(withoutHash),
-      tableOf([
-        ['NAME', ({ name }) => name],
-        ['SCOPE', ({ scope }) => scope],
-        ['ENDS', ({ ends }) => `…${ends}`],
-        ['CREATED', ({ createdAt }, screen) => screen.time(createdAt)],
-        ['EXPIRES', ({ expiresAt: at }, screen) => (at === undefined ? 'never' : screen.time(at))],
-        ['STATE', (token) => stateOf(token, io)],
-      ]),
-    );
-  },
-});
 
 function withoutHash(record: TokenRecord): Omit<TokenRecord, 'sha256'> {
   const { sha256: _, ...shown } = record;
@@ -121,43 +155,3 @@ function withoutHash(record: TokenRecord): Omit<TokenRecord, 'sha256'> {
 function stateOf(token: Omit<TokenRecord, 'sha256'>, { shell }: CommandIo): string {
   return hasExpired(token, shell.now()) ? 'expired' : 'good';
 }
-
-const show = quipuVerb({
-  name: 'show',
-  summary: 'Show what a token allows, and until when.',
-  examples: ['quipu token show laptop', 'quipu token show laptop --json'],
-  takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
-  async run(io, name, { tokenFile }) {
-    const records = await readTokenFile(locateTokenFile(io, tokenFile));
-    const record = records.find((other) => other.name === name);
-    if (record === undefined) throw notFound('token', name);
-    await io.print(withoutHash(record), () =>
-      toFacts([
-        ['token', record.name],
-        ['scope', record.scope],
-        ['ends', `…${record.ends}`],
-        ['created', toTime(record.createdAt)],
-        ['expires', record.expiresAt === undefined ? 'never' : toTime(record.expiresAt)],
-        ['state', stateOf(record, io)],
-      ]),
-    );
-  },
-});
-
-const rm = quipuVerb({
-  name: 'rm',
-  aliases: ['revoke'],
-  summary: 'Revoke a token; a running server notices within a second.',
-  examples: ['quipu token rm laptop'],
-  takes: [argument('<name>', 'as in quipu token list'), ...TOKEN_FILE_OPTION],
-  async give(io, name, { tokenFile }) {
-    await changeTokenFile(locateTokenFile(io, tokenFile), (records) => {
-      const kept = records.filter((record) => record.name !== name);
-      if (kept.length < records.length) return kept;
-      throw notFound('token', name);
-    });
-    return { revoked: name };
-  },
-});
-
-export const tokenVerbs: readonly QuipuVerb[] = [create, list, show, rm];

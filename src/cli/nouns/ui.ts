@@ -95,14 +95,11 @@ async function mint(store: string, now: number): Promise<string> {
     expiresAt: now + TOKEN_MS,
   });
   await changeTokenFile(tokenFileOf(store), (records) => [
-    ...records.filter(({ name, expiresAt }) => !isOldPage(name, expiresAt, now)),
+    // The tokens of earlier pages are of no use any more.
+    ...records.filter(({ name, expiresAt = now }) => !name.startsWith('ui-') || expiresAt >= now),
     record,
   ]);
   return token;
-}
-
-function isOldPage(name: string, expiresAt: number | undefined, now: number): boolean {
-  return name.startsWith('ui-') && expiresAt !== undefined && expiresAt < now;
 }
 
 async function startHere(io: CommandIo, store: string, port: number): Promise<Place> {

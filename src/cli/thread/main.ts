@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { processStreams } from '../kit/process.ts';
 import { runThread } from './program.ts';
-import type { ThreadShell } from './thread-queue.ts';
+import type { ThreadShell } from './verbs.ts';
 
 // The only file of `thread` that knows it runs in a process.
 

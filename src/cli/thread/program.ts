@@ -1,7 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { alone, toCommands, type Program } from '../kit/verb.ts';
-import type { ThreadShell } from './thread-queue.ts';
-import { threadVerbs } from './verbs.ts';
+import { threadVerbs, type ThreadShell } from './verbs.ts';
 import { reportTold, runProgram, usageError, type Told } from '../kit/run-program.ts';
 import { isQuipuError, type ErrorCode, type QuipuError } from '../../base/errors.ts';
 import { quoteForShell } from '../../queue/notifier.ts';

@@ -1,3 +1,4 @@
+import { isFields } from '../../base/fields.ts';
 import { hashText } from '../../base/hash.ts';
 import type { SessionDetails, TurnHead } from '../source/source.ts';
 
@@ -19,18 +20,11 @@ export function toSessionName(name: string): string {
   return `${shown}~${hashText(JSON.stringify(name)).slice(0, 32)}`;
 }
 
-export function boundDetails(details: SessionDetails): SessionDetails {
-  const { title, parent, copyOf, more, ...rest } = details;
+export function boundDetails({ parent, copyOf, ...rest }: SessionDetails): SessionDetails {
   return {
     ...cutAll(rest),
-    ...(title !== undefined && { title: { ...title, text: cut(title.text, VALUE_CHARS_MAX) } }),
-    ...(parent !== undefined && {
-      parent: { ...cutAll(parent), session: toSessionName(parent.session) },
-    }),
-    ...(copyOf !== undefined && {
-      copyOf: { ...copyOf, session: toSessionName(copyOf.session) },
-    }),
-    ...(more !== undefined && { more: cutAll(more) }),
+    ...(parent && { parent: { ...cutAll(parent), session: toSessionName(parent.session) } }),
+    ...(copyOf && { copyOf: { ...copyOf, session: toSessionName(copyOf.session) } }),
   };
 }
 
@@ -44,11 +38,12 @@ export function boundHead<T extends Pick<TurnHead, 'model' | 'kind' | 'summary'>
   };
 }
 
+/** Cuts all texts, also those in a title and in what else is known. */
 function cutAll<T extends object>(fields: T): T {
-  const entries = Object.entries(fields).map(([name, value]: [string, unknown]) => [
-    name,
-    typeof value === 'string' ? cut(value, VALUE_CHARS_MAX) : value,
-  ]);
+  const entries = Object.entries(fields).map(([name, value]: [string, unknown]) => {
+    if (typeof value === 'string') return [name, cut(value, VALUE_CHARS_MAX)];
+    return [name, isFields(value) ? cutAll(value) : value];
+  });
   return Object.fromEntries(entries) as T;
 }
 

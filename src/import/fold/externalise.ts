@@ -1,6 +1,6 @@
 import { parseBoundedJson } from '../../base/bounded-json.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { at } from '../source/fields.ts';
+import { at, pathOf, reach } from '../source/fields.ts';
 import type { TakenPart, TakenTurn } from '../source/source.ts';
 
 // Pictures and long outputs become blobs, so that each is stored once and a page of turns stays light. The value in
@@ -105,7 +105,7 @@ function exactBytes(base64: string): Uint8Array | undefined {
 }
 
 function replaceHeavy(value: unknown, pointer: string, put: Put): void {
-  const path = pointer.split('/').slice(1);
+  const path = pathOf(pointer);
   const name = path.pop() ?? '';
   const holder = at(value, ...path) as Record<string, unknown> | undefined;
   const found = holder?.[name];
@@ -126,31 +126,17 @@ export async function internalise(
   let left = INTERNAL_BYTES_MAX;
   // The last replacement contains the earlier ones.
   for (const [pointer, form] of places.toReversed()) {
-    const path = pointer
-      .split('/')
-      .slice(1)
-      .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const path = pathOf(pointer);
     const name = path.pop() ?? '';
-    const holder = reach(value, path);
+    const found = reach(value, path);
+    const holder = typeof found === 'object' ? (found as Record<string, unknown> | null) : null;
     const reference = holder?.[name];
     const [, sha256] = /^blob:sha256:([0-9a-f]{64})$/.exec(String(reference)) ?? [];
     const bytes = sha256 === undefined ? undefined : await bytesOf(sha256);
     left -= bytes?.length ?? 0;
-    if (holder === undefined || bytes === undefined || left < 0) continue;
+    if (holder === null || bytes === undefined || left < 0) continue;
     holder[name] = toValue(bytes, form) ?? reference;
   }
-}
-
-function reach(value: unknown, path: readonly string[]): Record<string, unknown> | undefined {
-  let found = value;
-  for (const name of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name))
-      return undefined;
-    found = (found as Record<string, unknown>)[name];
-  }
-  return typeof found === 'object' && found !== null
-    ? (found as Record<string, unknown>)
-    : undefined;
 }
 
 /** Undefined for a blob that is not what its form says. */

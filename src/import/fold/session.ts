@@ -87,8 +87,9 @@ export interface NamedAside extends TakenAside {
 
 interface Waiting {
   readonly item: NamedTurn | NamedAside;
-  readonly attached: readonly Attached[];
+  /** Where it begins in the file. */
   readonly offset: number;
+  readonly attached?: readonly Attached[];
 }
 
 /** More records than this do not wait for their parents. */
@@ -185,23 +186,15 @@ export class Session {
     return this.isEmpty && this.copied === undefined;
   }
 
-  takeTurn(item: NamedTurn, attached: readonly Attached[], offset: number): void {
-    this.#take({ item, attached, offset });
-  }
-
-  takeAside(item: NamedAside, offset: number): void {
-    this.#take({ item, attached: [], offset });
-  }
-
-  #take(first: Waiting): void {
+  /** Takes a record of the file, and those that have waited for it. */
+  take(first: Waiting): void {
     for (let next: Waiting | undefined = first; next !== undefined; next = this.#ready.pop()) {
-      const { item, attached, offset } = next;
-      if (item.do === 'aside') this.#takeAside(item, offset);
-      else this.#takeTurn(item, attached, offset);
+      if (next.item.do === 'aside') this.#takeAside(next.item, next);
+      else this.#takeTurn(next.item, next);
     }
   }
 
-  #takeTurn(item: NamedTurn, attached: readonly Attached[], offset: number): void {
+  #takeTurn(item: NamedTurn, waiting: Waiting): void {
     if (item.before !== undefined) this.#register(shortId(item.before), this.last);
     const shorts = item.parts.map(({ id }) => shortId(id));
     const parts = item.parts.filter((_, index) => !this.ids.has(shorts[index] ?? ''));
@@ -212,7 +205,7 @@ export class Session {
     if (this.copied !== undefined && this.#followOrigin(item)) return;
     const goesOn = parts.length < item.parts.length;
     const parent = goesOn ? this.#head() : this.#parentOf(item);
-    if (parent === undefined) return this.#wait({ item, attached, offset });
+    if (parent === undefined) return this.#wait(waiting);
     const twin = item.twin === undefined ? undefined : shortId(`${parent.key} ${item.twin}`);
     const same = twin === undefined ? undefined : this.ids.get(twin);
     if (same !== undefined) {
@@ -220,7 +213,7 @@ export class Session {
       return;
     }
     const node: Node = { turn: undefined, key: shortId(parts[0]?.id ?? '') };
-    const planned = planTurn(this.source, item, parts, attached);
+    const planned = planTurn(this.source, item, parts, waiting.attached ?? []);
     this.#place(parent, { ...planned, node });
     if (!goesOn) this.#countUsage(item.head);
     this.counts.turns += 1;
@@ -230,13 +223,13 @@ export class Session {
     this.#name(item, parts, node);
   }
 
-  #takeAside(item: NamedAside, offset: number): void {
+  #takeAside(item: NamedAside, waiting: Waiting): void {
     const short = shortId(item.id);
     if (this.ids.has(short)) return;
     // The asides of a copy are those of the original.
     const copied = this.copied?.ids.get(short);
     const node = copied ?? this.#parentOf(item);
-    if (node === undefined) return this.#wait({ item, attached: [], offset });
+    if (node === undefined) return this.#wait(waiting);
     this.#register(short, node);
     if (copied === undefined) {
       this.newAsides.push({ after: node, raw: item.raw });
@@ -258,9 +251,8 @@ export class Session {
       this.#waiting.delete(id);
       this.#waitingCount -= list.length;
       this.counts.roots += list.length;
-      for (const waiting of list) {
-        this.#take({ ...waiting, item: { ...waiting.item, parent: null } });
-      }
+      for (const waiting of list)
+        this.take({ ...waiting, item: { ...waiting.item, parent: null } });
     }
     if (this.slots.length > 0 || this.last === ROOT) return;
     this.#openSlot(this.last, false);
@@ -385,14 +377,20 @@ export class Session {
   #countUsage({ usage, at, model }: TurnHead): void {
     if (usage === undefined) return;
     const day = at === undefined ? '' : new Date(at).toISOString().slice(0, 10);
-    const project = this.details.cwd ?? '';
-    const key = JSON.stringify([day, model ?? '', project]);
-    const row = this.newUsage.get(key) ?? [day, model ?? '', project, 0, 0, 0, 0, 0];
-    row[3] += usage.input;
-    row[4] += usage.output;
-    row[5] += usage.cacheRead;
-    row[6] += usage.cacheWrite;
-    row[7] += 1;
-    this.newUsage.set(key, row);
+    const { input, output, cacheRead, cacheWrite } = usage;
+    const counts = [input, output, cacheRead, cacheWrite, 1];
+    addUsage(this.newUsage, [[day, model ?? '', this.details.cwd ?? '', ...counts]]);
+  }
+}
+
+/** Adds rows to sums by day, model and project. */
+export function addUsage(sums: Map<string, UsageRow>, rows: readonly unknown[]): void {
+  for (const row of rows) {
+    if (!Array.isArray(row) || row.length !== 8) continue;
+    const [day, model, project, ...counts] = row as UsageRow;
+    const key = JSON.stringify([day, model, project]);
+    const sum = sums.get(key) ?? [day, model, project, 0, 0, 0, 0, 0];
+    for (const [index, count] of counts.entries()) sum[index + 3] = Number(sum[index + 3]) + count;
+    sums.set(key, sum);
   }
 }

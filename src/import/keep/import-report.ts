@@ -1,5 +1,5 @@
 import { isQuipuError } from '../../base/errors.ts';
-import { NotUnpacked } from '../read/unpack.ts';
+import { NotUnpacked } from '../read/read-records.ts';
 
 /** The result of an import. */
 export interface ImportReport {

@@ -1,12 +1,12 @@
+import { groupsOf } from '../../base/groups-of.ts';
 import { isFields } from '../../base/fields.ts';
 import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import type { NewTurn, ContextUpdate } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Aside, Session, Slot } from '../fold/session.ts';
 import type { SourceFile } from '../source/source.ts';
-import { ENTRY, toSessionEntry, type FileEntry } from './entries.ts';
+import { ENTRY, toSessionEntry, type FileEntry, type Ledger } from './ledger.ts';
 import { isOfFile, noteFailed, type ImportReport } from './import-report.ts';
-import type { Ledger } from './ledger.ts';
 import { writeWork, type Writing } from './write-session.ts';
 
 // Writes what the fold has planned: turns, then the ledger. Several files are written at a time, so that their commits
@@ -16,12 +16,8 @@ const JOBS_MAX = 16;
 const JOBS_BYTES_MAX = 48 * 1024 * 1024;
 /** Ids of sessions that stay in memory. */
 const CACHED_IDS_MAX = 200_000;
+/** Records that are no turns come in entries of this size. */
 const ASIDES_BYTES = 1024 * 1024;
-
-export type WriteReport = Pick<
-  ImportReport,
-  'turns' | 'forks' | 'sessions' | 'blobs' | 'blobsShared' | 'unlinked' | 'failed'
->;
 
 /** One file, and what came of it. */
 interface Job {
@@ -32,12 +28,18 @@ interface Job {
   readonly earlier: ReadonlyMap<string, Promise<void>>;
 }
 
+/** Where an import writes, and what it reports. */
+export interface WriteTask {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly report: ImportReport;
+  /** Counts, and writes nothing. */
+  readonly dryRun: boolean;
+}
+
 export class SessionWriter {
-  readonly #store: Store;
-  readonly #ledger: Ledger;
-  readonly #report: WriteReport;
+  readonly #task: WriteTask;
   readonly #writing: Writing;
-  readonly #dryRun: boolean;
   readonly #jobs = new Map<Promise<void>, number>();
   readonly #inFlight = new Map<string, Promise<void>>();
   readonly #cache = new Map<string, Session>();
@@ -45,16 +47,9 @@ export class SessionWriter {
   readonly #grown = new Set<string>();
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(
-    parts: { readonly store: Store; readonly ledger: Ledger },
-    report: WriteReport,
-    dryRun: boolean,
-  ) {
-    this.#store = parts.store;
-    this.#ledger = parts.ledger;
-    this.#report = report;
-    this.#writing = { store: parts.store, counts: report, known: new Map() };
-    this.#dryRun = dryRun;
+  constructor(task: WriteTask) {
+    this.#task = task;
+    this.#writing = { store: task.store, counts: task.report, known: new Map() };
   }
 
   /** A session that was imported before, once all of it is stored. */
@@ -62,7 +57,7 @@ export class SessionWriter {
     await this.#inFlight.get(name);
     const cached = this.#cache.get(name);
     if (cached !== undefined) return cached;
-    const loaded = await this.#ledger.load(name);
+    const loaded = await this.#task.ledger.load(name);
     if (loaded !== undefined) this.#keep(loaded);
     return loaded;
   }
@@ -84,11 +79,10 @@ export class SessionWriter {
     for (const session of sessions) this.#keep(session);
     this.#count(dirty);
     for (const { first = [], name } of dirty) {
-      for (const id of first) if (!this.#ledger.firsts.has(id)) this.#ledger.firsts.set(id, name);
+      for (const id of first)
+        if (!this.#task.ledger.firsts.has(id)) this.#task.ledger.firsts.set(id, name);
     }
-    const written = this.#dryRun
-      ? this.#drop(dirty)
-      : this.#write({ file, sessions: dirty, entry, earlier: new Map(this.#inFlight) });
+    const written = this.#write({ file, sessions: dirty, entry, earlier: new Map(this.#inFlight) });
     let failed: Error | undefined;
     const job = written.catch((error: unknown) => {
       // The ledger does not have the file, so the next import reads it again.
@@ -96,7 +90,7 @@ export class SessionWriter {
       if (!isOfFile(error)) this.#failure ??= { error };
       else {
         failed = error;
-        noteFailed(this.#report, file.path, error);
+        noteFailed(this.#task.report, file.path, error);
       }
     });
     this.#jobs.set(job, bytes);
@@ -134,21 +128,18 @@ export class SessionWriter {
 
   #count(sessions: readonly Session[]): void {
     for (const { name, counts } of sessions) {
-      this.#report.turns += counts.turns;
-      this.#report.forks += counts.forks;
-      this.#report.unlinked += counts.roots;
+      this.#task.report.turns += counts.turns;
+      this.#task.report.forks += counts.forks;
+      this.#task.report.unlinked += counts.roots;
       if (counts.turns > 0) this.#grown.add(name);
       Object.assign(counts, { turns: 0, forks: 0, roots: 0 });
     }
-    this.#report.sessions = this.#grown.size;
-  }
-
-  async #drop(sessions: readonly Session[]): Promise<void> {
-    for (const session of sessions) reset(session);
+    this.#task.report.sessions = this.#grown.size;
   }
 
   async #write(job: Job): Promise<void> {
     const { sessions, entry } = job;
+    if (this.#task.dryRun) return sessions.forEach(reset);
     const turns: NewTurn[] = [];
     const entries: (readonly [type: string, payload: unknown])[] = [];
     const push = (type: string, payload: unknown, more: Partial<NewTurn> = {}): void => {
@@ -159,19 +150,19 @@ export class SessionWriter {
       await writeWork(this.#writing, session, session.work);
       if (session.detailsChanged) await this.#describe(session, job);
       if (session.slots.length === 0 && session.newAsides.length === 0) continue;
-      const asides = [...toAsides(session)];
+      const asides = [...groupsOf(session.newAsides, ASIDES_BYTES, sizeOf)];
       for (const records of asides) {
         const fsRoot = await this.#putTree(records);
         push(ENTRY.asides, { session: session.name, records: records.map(toAsideRow) }, fsRoot);
       }
-      const before = this.#ledger.sessions.get(session.name)?.entry ?? NO_TURN;
+      const before = this.#task.ledger.sessions.get(session.name)?.entry ?? NO_TURN;
       push(ENTRY.session, toSessionEntry(session, before, asides.length));
       reset(session);
     }
     push(ENTRY.file, entry);
-    const ids = await this.#ledger.append(turns);
+    const ids = await this.#task.ledger.append(turns);
     for (const [index, [type, payload]] of entries.entries()) {
-      this.#ledger.take(type, ids[index] ?? NO_TURN, payload);
+      this.#task.ledger.take(type, ids[index] ?? NO_TURN, payload);
     }
   }
 
@@ -179,7 +170,7 @@ export class SessionWriter {
     const context = await this.#findParent(session, job);
     for (const slot of session.slots) {
       if (slot.context === undefined) continue;
-      await this.#store.contexts.update(
+      await this.#task.store.contexts.update(
         slot.context,
         describeSlot(session, slot, job.file.path, context),
       );
@@ -193,7 +184,9 @@ export class SessionWriter {
     await job.earlier.get(parent.session);
     const found =
       this.#cache.get(parent.session) ??
-      (this.#inFlight.has(parent.session) ? undefined : await this.#ledger.load(parent.session));
+      (this.#inFlight.has(parent.session)
+        ? undefined
+        : await this.#task.ledger.load(parent.session));
     const context = found?.slots[found.main]?.context;
     if (context === undefined) return undefined;
     const { call = '', agent = '' } = parent;
@@ -206,7 +199,7 @@ export class SessionWriter {
   async #putTree(asides: readonly Aside[]): Promise<Partial<NewTurn>> {
     const hashes = asides.flatMap(({ blob }) => (blob === undefined ? [] : [blob.hash]));
     if (hashes.length === 0) return {};
-    return { fsRoot: (await this.#store.blobs.put(toBytes(hashes))).hash };
+    return { fsRoot: (await this.#task.store.blobs.put(toBytes(hashes))).hash };
   }
 
   #keep(session: Session): void {
@@ -230,19 +223,8 @@ function reset(session: Session): void {
   session.detailsChanged = false;
 }
 
-/** Records in groups that fit an entry. */
-function* toAsides(session: Session): Generator<readonly Aside[]> {
-  let group: Aside[] = [];
-  let bytes = 0;
-  for (const aside of session.newAsides) {
-    group.push(aside);
-    bytes += (aside.raw ?? aside.bad ?? '').length + 100;
-    if (bytes < ASIDES_BYTES) continue;
-    yield group;
-    group = [];
-    bytes = 0;
-  }
-  if (group.length > 0) yield group;
+function sizeOf({ raw, bad = '' }: Aside): number {
+  return (raw ?? bad).length + 100;
 }
 
 function toAsideRow({ after, raw, bad, blob }: Aside): [string, string, string] {

@@ -6,6 +6,7 @@ import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
 import type { BlobBytes, PlannedTurn } from '../fold/externalise.ts';
 import type { Session, Slot, Work } from '../fold/session.ts';
+import type { ImportReport } from './import-report.ts';
 
 // Carries out the work of a session. The work is the same each time it is planned, so work that an interrupted import
 // has done already is found in the store and not done again: a context by its key, a turn by its payload.
@@ -15,15 +16,10 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 
 type Planned = (Work & { do: 'append' })['turns'];
 
-interface WriteCounts {
-  blobs: number;
-  blobsShared: number;
-}
-
 /** Where an import writes. */
 export interface Writing {
   readonly store: Store;
-  readonly counts: WriteCounts;
+  readonly counts: Pick<ImportReport, 'blobs' | 'blobsShared'>;
   /** Blobs that this import has put, by their names. A collection leaves them for the grace period. */
   readonly known: Map<string, Promise<Hash>>;
 }
@@ -109,17 +105,12 @@ async function appendBatch(
   return slot.storedHead;
 }
 
-interface Rest {
-  readonly turns: readonly NewTurn[];
-  readonly hashes: readonly Hash[];
-}
-
 /** The context has moved on: what it has of the turns is taken, and the others follow. */
 async function appendRest(
   store: Store,
   slot: Slot,
   parent: TurnId,
-  { turns, hashes }: Rest,
+  { turns, hashes }: { readonly turns: readonly NewTurn[]; readonly hashes: readonly Hash[] },
 ): Promise<readonly Turn[]> {
   const context = mustHaveContext(slot);
   const depth = parent === NO_TURN ? 0 : ((await store.contexts.turn(parent))?.depth ?? 0) + 1;

@@ -7,9 +7,8 @@ import type { Store } from '../../store/store.ts';
 import { internalise } from '../fold/externalise.ts';
 import { readImportedTurn } from '../show/imported-turn.ts';
 import { ListSplitter } from '../read/list-splitter.ts';
-import type { Block } from '../source/block.ts';
+import type { Block, Source, TurnHead } from '../source/source.ts';
 import { at, textAt, textOf, timeAt } from '../source/fields.ts';
-import type { Source, TurnHead } from '../source/source.ts';
 
 /** A turn as people and other programs see it. */
 export interface Said {

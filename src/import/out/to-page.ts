@@ -1,5 +1,5 @@
 import { toMarkdownLine } from '../../base/text.ts';
-import type { Block, ImageBlock } from '../source/block.ts';
+import type { Block, ImageBlock } from '../source/source.ts';
 import type { History, Said } from './read-history.ts';
 
 // A history to read: Markdown, or one HTML file without scripts, with its pictures inside.

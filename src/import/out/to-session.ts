@@ -1,6 +1,5 @@
 import { hashText } from '../../base/hash.ts';
-import type { Block } from '../source/block.ts';
-import type { Usage } from '../source/source.ts';
+import type { Block, Usage } from '../source/source.ts';
 import type { History, Said } from './read-history.ts';
 
 // A history as a session file of another agent, so that it can go on there. Thoughts are left out: an agent takes only

@@ -1,6 +1,5 @@
 import { isFields } from '../../base/fields.ts';
-import { toCall, toImage, toImageOfUrl, toResult, toText } from '../source/block.ts';
-import type { Block, ImageBlock } from '../source/block.ts';
+import type { Block, ImageBlock } from '../source/source.ts';
 import { at, inTable, listAt, textAt, textOf } from '../source/fields.ts';
 
 // What the records of each source say. It is pure and needs no Node, because web pages show imported histories, too.
@@ -13,6 +12,34 @@ type Show = (block: unknown) => readonly Block[];
 /** Shows a block by its `type`. */
 function byType(table: Readonly<Record<string, Show>>, others: Show): Show {
   return (block) => (inTable(table, textAt(block, 'type')) ?? others)(block);
+}
+
+/** No block for no text. */
+function toText(text: string | undefined): readonly Block[] {
+  return text === undefined || text === '' ? [] : [{ is: 'text', text }];
+}
+
+function toCall(id: string | undefined, name: string | undefined, input: unknown): Block {
+  return { is: 'call', id: id ?? '', name: name ?? '', input };
+}
+
+function toResult(
+  id: string | undefined,
+  text: string | undefined,
+  { failed = false, images = [] }: { failed?: boolean; images?: readonly ImageBlock[] } = {},
+): Block {
+  return { is: 'result', id: id ?? '', text: text ?? '', failed, images };
+}
+
+/** No block for no data. */
+function toImage(data: string | undefined, mime: string | undefined): ImageBlock[] {
+  return data === undefined ? [] : [{ is: 'image', mime: mime ?? 'image/png', data }];
+}
+
+/** The picture of a `data:` URL. */
+function toImageOfUrl(url: string | undefined): ImageBlock[] {
+  const [, mime, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url ?? '') ?? [];
+  return toImage(data, mime);
 }
 
 // What stands in a block, by the names of its fields.

@@ -12,6 +12,23 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
+/** The names that a JSON pointer leads along. */
+export function pathOf(pointer: string): string[] {
+  const names = pointer.split('/').slice(1);
+  return names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** The value at a path that may lead through lists. */
+export function reach(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const name of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name))
+      return undefined;
+    found = (found as Record<string, unknown>)[name];
+  }
+  return found;
+}
+
 /** Looks up, in a table of ours, a name that a record gives: `constructor` and the like are in no table. */
 export function inTable<T>(
   table: Readonly<Record<string, T>>,

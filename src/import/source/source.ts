@@ -1,5 +1,3 @@
-import type { Block } from './block.ts';
-
 // The contract of a source: a program or a file format whose history can be imported. A source is one file with one
 // value of this type. It says where the history lies, which files hold sessions, and what each record means. The core
 // does the rest: it splits lines, moves pictures to blobs, links turns, finds forks, writes, and remembers how far it
@@ -179,4 +177,25 @@ export interface SessionDetails {
 interface Title {
   readonly text: string;
   readonly from: 'user' | 'generated' | 'summary' | 'text';
+}
+
+/** A piece of a message, the same for all sources. */
+export type Block =
+  | { readonly is: 'text'; readonly text: string }
+  | { readonly is: 'thinking'; readonly text: string }
+  | { readonly is: 'call'; readonly id: string; readonly name: string; readonly input: unknown }
+  | {
+      readonly is: 'result';
+      readonly id: string;
+      readonly text: string;
+      readonly failed: boolean;
+      readonly images: readonly ImageBlock[];
+    }
+  | ImageBlock;
+
+export interface ImageBlock {
+  readonly is: 'image';
+  readonly mime: string;
+  /** Base64. */
+  readonly data: string;
 }

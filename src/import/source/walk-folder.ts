@@ -96,14 +96,19 @@ export function parseRecord(text: string): unknown {
 
 const SMALL_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The JSON of a small file beside a session; undefined if there is none that can be read. */
-export async function readSmallJson(path: string): Promise<unknown> {
+/** The text of a plain file beside a session; undefined if there is none that can be read, or a larger one. */
+export async function readSmallText(path: string, maxBytes: number): Promise<string | undefined> {
   const found = await statFile(path);
-  if (found === undefined || found.size > SMALL_BYTES_MAX) return undefined;
+  if (found === undefined || found.size > maxBytes) return undefined;
+  return readFile(path, 'utf8').catch(() => undefined);
+}
+
+/** The JSON of a small file beside a session; undefined if there is none. */
+export async function readSmallJson(path: string): Promise<unknown> {
+  const text = await readSmallText(path, SMALL_BYTES_MAX);
   try {
-    return parseRecord(await readFile(path, 'utf8'));
+    return text === undefined ? undefined : parseRecord(text);
   } catch {
-    // The file is gone, or is no JSON.
     return undefined;
   }
 }

@@ -15,7 +15,7 @@ import type {
 } from '../source/source.ts';
 import { SHOWS } from '../show/show-records.ts';
 import { agentOf, discoverClaude } from './claude-files.ts';
-import { readUsage, titleOf } from './shared.ts';
+import { asTitle, detailsOf, flagsOf, readUsage, titleOf, turnOf, type Loose } from './shared.ts';
 
 // Claude Code: `projects/<folder>/<session>.jsonl`, with subagents in files of their own. Records form a tree by
 // `uuid` and `parentUuid`. One message of the model is several lines with one `message.id`, and the results of its tool
@@ -50,10 +50,11 @@ const EVENTS = new Set([
   'queue-operation',
   'worktree-state',
 ]);
-const TITLES: Readonly<Record<string, readonly [string, 'user' | 'generated']>> = {
+const TITLES: Readonly<Record<string, readonly [string, 'user' | 'generated' | 'summary']>> = {
   'custom-title': ['customTitle', 'user'],
   'agent-name': ['agentName', 'generated'],
   'ai-title': ['aiTitle', 'generated'],
+  summary: ['summary', 'summary'],
 };
 const BOUNDARIES = new Set(['compact_boundary', 'microcompact_boundary']);
 const ECHO = /^\s*<(?:command-name|command-message|local-command-stdout|local-command-caveat)>/;
@@ -98,9 +99,10 @@ class ClaudeReader implements RecordReader {
       return this.#queued(record);
     }
     if (type === 'system') return this.#system(record);
-    const details = detailsOf(type, value);
-    if (details !== undefined) return this.#emit([this.#details(details), this.#aside(record)]);
-    if (EVENTS.has(type)) return this.#emit([this.#aside(record)]);
+    const details = noted(type, value);
+    if (details !== undefined || EVENTS.has(type)) {
+      return this.#emit([...detailsOf(details ?? {}), this.#aside(record)]);
+    }
     // Records of unknown types are turns, so that nobody overlooks them.
     return this.#emit([this.#turn(record, 'event', {}, { parent: this.#parent(record) })]);
   }
@@ -135,57 +137,48 @@ class ClaudeReader implements RecordReader {
 
   #user(record: SourceRecord): readonly Taken[] {
     const { value } = record;
-    const content = at(value, 'message', 'content');
     if (value['isCompactSummary'] === true) return this.#summary(record);
     const results = listAt(value, 'message', 'content').filter(
       (block) => textAt(block, 'type') === 'tool_result',
     );
-    const head = this.#head(value);
+    const parent = this.#parent(record);
+    const time = timeAt(value, 'timestamp');
     if (results.length > 0) {
-      const ids = results.map((block) => `r:${textAt(block, 'tool_use_id') ?? ''}`);
       const agent = textAt(value, 'toolUseResult', 'agentId');
-      return this.#inGroup(
-        this.#turn(
-          record,
-          'message',
-          { ...head, role: 'tool' },
-          {
-            parent: this.#parent(record),
-            alike: ids.slice(0, 1),
-            ...(agent !== undefined && { ids: [`agent:${agent}`] }),
-            files: savedOutputs(value),
-          },
-        ),
+      const turn = this.#turn(
+        record,
+        'message',
+        { at: time, role: 'tool' },
+        {
+          parent,
+          alike: [`r:${textAt(results[0], 'tool_use_id') ?? ''}`],
+          ...(agent !== undefined && { ids: [`agent:${agent}`] }),
+          files: savedOutputs(value),
+        },
       );
+      return this.#inGroup(turn);
     }
-    const text = textOf(content);
+    const text = textOf(at(value, 'message', 'content'));
     if (value['isMeta'] === true || ECHO.test(text)) return this.#emit([this.#aside(record)]);
     const origin = textAt(value, 'origin', 'kind');
     const isMeta =
       (origin !== undefined && origin !== 'human') ||
       /^\s*<(?:task-notification|teammate-message)\b/.test(text);
-    const turn = this.#turn(
-      record,
-      'message',
-      { ...head, role: 'user', ...(isMeta && { flags: ['meta'] }) },
-      {
-        parent: this.#parent(record),
-        alike: [`p:${textAt(value, 'timestamp') ?? ''}:${text.slice(0, 200)}`],
-        ...twinOf(value, 'user'),
-      },
-    );
+    const head = { at: time, role: 'user', flags: flagsOf({ meta: isMeta }) } as const;
+    const turn = this.#turn(record, 'message', head, {
+      parent,
+      alike: [`p:${textAt(value, 'timestamp') ?? ''}:${text.slice(0, 200)}`],
+      ...twinOf(value, 'user'),
+    });
     const title = isMeta || value['isSidechain'] === true ? [] : titleOf(text);
     return [...this.#close(), ...this.#seen(value), ...title, turn];
   }
 
   /** Typed while a tool ran: no other record repeats it. */
   #queued(record: SourceRecord): readonly Taken[] {
-    const isMeta = textAt(record.value, 'attachment', 'commandMode') === 'task-notification';
-    const head: TurnHead = {
-      ...this.#head(record.value),
-      role: 'user',
-      ...(isMeta && { flags: ['meta'] }),
-    };
+    const meta = textAt(record.value, 'attachment', 'commandMode') === 'task-notification';
+    const time = timeAt(record.value, 'timestamp');
+    const head = { at: time, role: 'user', flags: flagsOf({ meta }) } as const;
     return this.#inGroup(this.#turn(record, 'message', head, { parent: this.#parent(record) }));
   }
 
@@ -198,43 +191,44 @@ class ClaudeReader implements RecordReader {
       textAt(value, 'compactMetadata', 'preservedSegment', 'tailUuid') ??
       textAt(value, 'compactMetadata', 'preservedMessages', 'anchorUuid');
     const parent = textAt(value, 'parentUuid') ?? anchor;
-    const inGroup = parent !== undefined && this.#group?.members.has(parent) === true;
-    const to = inGroup ? this.#group?.tip : parent;
-    const head = {
-      ...this.#head(value),
-      kind: subtype.replace('_boundary', 'ion'),
-    };
-    return [...this.#close(), this.#turn(record, 'marker', head, { parent: to })];
+    const kind = subtype.replace('_boundary', 'ion');
+    return this.#mark(record, { kind }, parent && this.#inside(parent));
   }
 
   #summary(record: SourceRecord): readonly Taken[] {
     const summary = textOf(at(record.value, 'message', 'content')).slice(0, 4000);
-    const head = { ...this.#head(record.value), kind: 'compaction-summary', summary };
-    const parent = this.#parent(record);
-    return [...this.#close(), this.#turn(record, 'marker', head, { parent })];
+    return this.#mark(record, { kind: 'compaction-summary', summary }, this.#parent(record));
   }
 
-  #head(value: SourceRecord['value']): TurnHead {
-    return given({ at: timeAt(value, 'timestamp') });
+  #mark(record: SourceRecord, marker: TurnHead, parent: TakenTurn['parent']): readonly Taken[] {
+    const head = { at: timeAt(record.value, 'timestamp'), ...marker };
+    return [...this.#close(), this.#turn(record, 'marker', head, { parent })];
   }
 
   /** The turn before a record. Inside of a group the turns follow each other. */
   #parent({ value }: SourceRecord): string | null | undefined {
     const parent = value['parentUuid'];
     if (typeof parent !== 'string') return parent === null ? null : undefined;
+    return this.#inside(parent);
+  }
+
+  #inside(parent: string): string {
     return this.#group?.members.has(parent) === true ? this.#group.tip : parent;
   }
 
   #turn(
     record: SourceRecord,
     what: TakenTurn['what'],
-    head: TurnHead,
+    head: Loose<TurnHead>,
     more: Partial<TakenTurn>,
   ): TakenTurn {
     const { value, raw } = record;
     const id = what === 'event' ? textAt(value, 'uuid') : idOf(record);
-    const parts = [{ id, raw, value }];
-    return { do: 'turn', ...this.#lane(value), what, parts, head, ...more };
+    return turnOf(record, what, head, {
+      ...this.#lane(value),
+      parts: [{ id, raw, value }],
+      ...more,
+    });
   }
 
   #aside({ value, raw }: SourceRecord): Taken {
@@ -242,10 +236,6 @@ class ClaudeReader implements RecordReader {
     const parent = value['parentUuid'];
     const link = typeof parent === 'string' || parent === null ? { parent } : {};
     return { do: 'aside', ...this.#lane(value), raw, ...(id !== undefined && { id, ...link }) };
-  }
-
-  #details(details: SessionDetails): Taken {
-    return { do: 'details', details };
   }
 
   /** Oldest files have the records of subagents among those of the session. */
@@ -256,22 +246,23 @@ class ClaudeReader implements RecordReader {
 
   /** Takes the facts that each line tells about its session. */
   #seen(value: SourceRecord['value']): Taken[] {
-    const model = textAt(value, 'message', 'model');
-    const lane = this.#lane(value);
-    const parent = agentOf(this.#file.path) === undefined ? undefined : textAt(value, 'sessionId');
-    const details = given({
+    const { session } = this.#lane(value);
+    const details = {
       cwd: textAt(value, 'cwd'),
       branch: textAt(value, 'gitBranch'),
       version: textAt(value, 'version'),
-      model,
-      parent:
-        lane.session === undefined
-          ? parent === undefined || this.#file.details?.parent !== undefined
-            ? undefined
-            : { session: parent, agent: agentOf(this.#file.path) ?? '' }
-          : { session: this.#file.session },
-    });
-    return Object.keys(details).length === 0 ? [] : [{ do: 'details', ...lane, details }];
+      model: textAt(value, 'message', 'model'),
+      parent: session === undefined ? this.#owner(value) : { session: this.#file.session },
+    };
+    return detailsOf(details, session);
+  }
+
+  /** The session of a subagent with a file of its own, if only its records name the session. */
+  #owner(value: SourceRecord['value']): SessionDetails['parent'] {
+    const agent = agentOf(this.#file.path);
+    const session = agent === undefined ? undefined : textAt(value, 'sessionId');
+    const isKnown = session === undefined || this.#file.details?.parent !== undefined;
+    return isKnown ? undefined : { session, agent: agent ?? '' };
   }
 
   /** Behind the turns of the group that is open, if it is one of them. */
@@ -291,11 +282,8 @@ class ClaudeReader implements RecordReader {
     if (group === undefined) return items;
     for (const item of items) {
       group.queue.push(item);
-      if (item.do === 'aside' && item.id !== undefined) {
-        if (typeof item.parent === 'string' && group.members.has(item.parent)) {
-          group.members.add(item.id);
-        }
-      }
+      if (item.do !== 'aside' || item.id === undefined || typeof item.parent !== 'string') continue;
+      if (group.members.has(item.parent)) group.members.add(item.id);
     }
     return [];
   }
@@ -306,12 +294,11 @@ class ClaudeReader implements RecordReader {
     this.#group = undefined;
     const { parts, parent, queue } = group;
     const last = parts.at(-1)?.value;
-    const usage = readUsage(at(last, 'message', 'usage'));
-    const head: TurnHead = given({
+    const head = given({
       at: timeAt(parts[0]?.value, 'timestamp'),
       role: 'assistant' as const,
       model: textAt(last, 'message', 'model'),
-      usage,
+      usage: readUsage(at(last, 'message', 'usage')),
     });
     const calls = parts.flatMap(({ value }) =>
       listAt(value, 'message', 'content')
@@ -343,15 +330,11 @@ function idOf({ value, raw }: SourceRecord): string {
   return textAt(value, 'uuid') ?? `raw:${raw}`;
 }
 
-function detailsOf(type: string, value: SourceRecord['value']): SessionDetails | undefined {
-  const titled = inTable(TITLES, type);
-  const text = titled && textAt(value, titled[0]);
-  if (titled !== undefined) return text === undefined ? {} : { title: { text, from: titled[1] } };
+/** What a record that is no turn tells about its session; undefined for one that tells nothing. */
+function noted(type: string, value: SourceRecord['value']): Loose<SessionDetails> | undefined {
+  const [field, from] = inTable(TITLES, type) ?? [];
+  if (field !== undefined) return { title: asTitle(textAt(value, field), from) };
   switch (type) {
-    case 'summary': {
-      const summary = textAt(value, 'summary');
-      return summary === undefined ? {} : { title: { text: summary, from: 'summary' } };
-    }
     case 'fork-context-ref': {
       const session = textAt(value, 'parentSessionId');
       const last = textAt(value, 'parentLastUuid');
@@ -360,7 +343,7 @@ function detailsOf(type: string, value: SourceRecord['value']): SessionDetails |
     case 'continued-in':
       return { more: given({ continuedIn: textAt(value, 'continuedInSessionId') }) };
     case 'relocated':
-      return given({ cwd: textAt(value, 'relocatedCwd') });
+      return { cwd: textAt(value, 'relocatedCwd') };
     default:
       return undefined;
   }

@@ -1,10 +1,9 @@
-import { isFields } from '../../base/fields.ts';
 import { basename, dirname, join } from 'node:path';
+import { isFields } from '../../base/fields.ts';
 import { given } from '../../base/given.ts';
 import { at, countAt, inTable, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
-  SessionDetails,
   Source,
   SourceFile,
   SourceRecord,
@@ -13,17 +12,11 @@ import type {
   TurnHead,
 } from '../source/source.ts';
 import { isEnvelope, SHOWS } from '../show/show-records.ts';
-import {
-  contentOf,
-  ITEM_ROLES,
-  itemText,
-  ordinalOf,
-  roleOf,
-  TEXT_EVENTS,
-  mark,
-  readTitles,
-} from './codex-records.ts';
-import { filesAt, readUsage, titleOf, type AboutFile } from './shared.ts';
+import { asTitle, detailsOf, filesAt, flagsOf, readUsage, titleOf, turnOf } from './shared.ts';
+import type { AboutFile, Loose } from './shared.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { parseJsonLine } from '../../base/json-lines.ts';
+import { readSmallText } from '../source/walk-folder.ts';
 
 // Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`. A file is one chain in its order. Records have no ids,
 // so their content names them. Texts come twice, as items and as events: an event waits for its item.
@@ -55,13 +48,12 @@ export const codex: Source = {
 function aboutFile(path: string, titles: ReadonlyMap<string, string>): AboutFile {
   const name = basename(path);
   const [, thread] = NAME.exec(name) ?? [];
-  const title = titles.get(thread ?? '');
   return {
     session: thread ?? name.replace(/\.jsonl(?:\.zst)?$/, ''),
     form: 'lines',
     folders: [dirname(path)],
     ...(name.endsWith('.zst') && { packed: 'zstd' }),
-    details: title === undefined ? {} : { title: { text: title, from: 'user' } },
+    details: given({ title: asTitle(titles.get(thread ?? ''), 'user') }),
   };
 }
 
@@ -140,10 +132,7 @@ class CodexReader implements RecordReader {
       case 'turn_context':
         this.#saved.model = textAt(payload, 'model') ?? this.#saved.model;
         return [
-          {
-            do: 'details',
-            details: given({ cwd: textAt(payload, 'cwd'), model: this.#saved.model }),
-          },
+          ...detailsOf({ cwd: textAt(payload, 'cwd'), model: this.#saved.model }),
           this.#aside(record),
         ];
       case 'response_item':
@@ -152,21 +141,15 @@ class CodexReader implements RecordReader {
         return this.#event(record, payload);
       case 'compacted':
         return [
-          this.#turn(record, 'marker', {
-            head: {
-              kind: 'compaction',
-              summary: (textAt(payload, 'message') ?? '').slice(0, 4000),
-            },
-            heavy: ['/payload/replacement_history'],
-          }),
+          this.#turn(
+            record,
+            'marker',
+            { kind: 'compaction', summary: (textAt(payload, 'message') ?? '').slice(0, 4000) },
+            { heavy: ['/payload/replacement_history'] },
+          ),
         ];
       case 'inter_agent_communication':
-        return [
-          this.#turn(record, 'message', {
-            head: { role: 'user', flags: ['meta'] },
-            ...this.#start(),
-          }),
-        ];
+        return [this.#turn(record, 'message', { role: 'user', flags: ['meta'] }, this.#start())];
       case 'inter_agent_communication_metadata':
       case 'world_state':
       case 'security_risk_score':
@@ -195,7 +178,8 @@ class CodexReader implements RecordReader {
     const base = textAt(meta, 'history_base', 'thread_id');
     const origin = textAt(meta, 'forked_from_id') ?? base ?? (inherits ? parent : undefined);
     const end = countAt(meta, 'history_base', 'end_ordinal_exclusive');
-    const details: SessionDetails = given({
+    const id = textAt(meta, 'id');
+    const details = {
       cwd: textAt(meta, 'cwd'),
       branch: textAt(meta, 'git', 'branch'),
       version: textAt(meta, 'cli_version'),
@@ -209,15 +193,11 @@ class CodexReader implements RecordReader {
         repository: textAt(meta, 'git', 'repository_url'),
         agent: textAt(meta, 'agent_nickname'),
         agentType: textAt(meta, 'agent_role') ?? textAt(spawn, 'agent_role'),
-        mismatch: this.#mismatch(textAt(meta, 'id')),
+        // The id in the records, if it is not that of the file's name.
+        mismatch: id === this.#file.session ? undefined : id,
       }),
-    });
-    return [{ do: 'details', details }, aside];
-  }
-
-  /** The id in the records, if it is not that of the file's name. */
-  #mismatch(id: string | undefined): string | undefined {
-    return id === undefined || id === this.#file.session ? undefined : id;
+    };
+    return [...detailsOf(details), aside];
   }
 
   #item(record: SourceRecord, item: unknown): readonly Taken[] {
@@ -229,31 +209,21 @@ class CodexReader implements RecordReader {
     this.#remember(text, role);
     const isInjected = role === 'user' && type === 'message' && INJECTED.test(text);
     const isPrompt = role === 'user' && type === 'message' && !isInjected;
-    const start = isPrompt || (isInjected && !this.#injected) ? this.#before(isPrompt) : {};
+    // A user turn begins here, the context before it included.
+    const start = (isPrompt || isInjected) && !this.#injected ? this.#start() : {};
     this.#injected = isInjected;
-    const flags = isInjected || role === 'system' ? { flags: ['meta' as const] } : {};
     const isMarker =
       type === 'compaction' || type === 'compaction_summary' || type === 'context_compaction';
-    const turn = isMarker
-      ? this.#turn(record, 'marker', { head: { kind: 'compaction' } })
-      : this.#turn(record, 'message', {
-          head: given({
-            role,
-            model: role === 'assistant' ? this.#saved.model : undefined,
-            ...flags,
-          }),
-          ...start,
-          ids: [textAt(item, 'call_id')].flatMap((id) => (id === undefined ? [] : [`call:${id}`])),
-        });
+    if (isMarker) return [...known, this.#turn(record, 'marker', { kind: 'compaction' })];
+    const model = role === 'assistant' ? this.#saved.model : undefined;
+    const flags = flagsOf({ meta: isInjected || role === 'system' });
+    const call = textAt(item, 'call_id');
+    const ids = call === undefined ? [] : [`call:${call}`];
+    const turn = this.#turn(record, 'message', { role, model, flags }, { ...start, ids });
     return [...known, ...(isPrompt ? titleOf(text) : []), turn];
   }
 
-  /** Remembers where a user turn begins, the context before it included. */
-  #before(isPrompt: boolean): { before?: string } {
-    if (isPrompt && this.#injected) return {};
-    return this.#start();
-  }
-
+  /** Remembers where a user turn begins. */
   #start(): { before: string } {
     this.#saved.count += 1;
     const before = `start:${this.#file.size}:${this.#saved.count}`;
@@ -272,14 +242,11 @@ class CodexReader implements RecordReader {
     if (type === 'thread_rolled_back') {
       const turns = Math.min(this.#saved.starts.length, Math.max(1, countAt(event, 'num_turns')));
       const [parent = null] = this.#saved.starts.splice(this.#saved.starts.length - turns);
-      return [this.#turn(record, 'marker', { head: { kind: 'rollback' }, parent })];
+      return [this.#turn(record, 'marker', { kind: 'rollback' }, { parent })];
     }
-    if (type === 'turn_aborted')
-      return [this.#turn(record, 'marker', { head: { kind: 'aborted' } })];
+    if (type === 'turn_aborted') return [this.#turn(record, 'marker', { kind: 'aborted' })];
     if (type === 'thread_name_updated') {
-      const text = textAt(event, 'thread_name');
-      const title = text === undefined ? {} : { title: { text, from: 'generated' as const } };
-      return [{ do: 'details', details: title }, this.#aside(record)];
+      return [...detailsOf({ title: asTitle(textAt(event, 'thread_name')) }), this.#aside(record)];
     }
     if (type === 'token_count') return [this.#tokenCount(record, at(event, 'info'))];
     return [this.#aside(record)];
@@ -292,7 +259,7 @@ class CodexReader implements RecordReader {
       textOf(at(item, 'content')) ||
       textAt(item, 'text') ||
       listAt(item, 'summary_text').join('\n');
-    if (textAt(item, 'type') === 'Plan') return [this.#turn(record, 'message', { head: { role } })];
+    if (textAt(item, 'type') === 'Plan') return [this.#turn(record, 'message', { role })];
     return this.#hold(record, { text, role, item: textAt(item, 'id') });
   }
 
@@ -334,7 +301,7 @@ class CodexReader implements RecordReader {
     if (hasItem) return [this.#aside(held.record), ...held.rest];
     this.#remember(held.text, held.role);
     const start = held.role === 'user' ? this.#start() : {};
-    const turn = this.#turn(held.record, 'message', { head: given({ role: held.role }), ...start });
+    const turn = this.#turn(held.record, 'message', { role: held.role }, start);
     return [turn, ...held.rest];
   }
 
@@ -344,22 +311,86 @@ class CodexReader implements RecordReader {
     if (this.#saved.recent.length > RECENT_MAX) this.#saved.recent.shift();
   }
 
-  #turn(record: SourceRecord, what: TakenTurn['what'], more: Partial<TakenTurn>): TakenTurn {
+  #turn(
+    record: SourceRecord,
+    what: TakenTurn['what'],
+    given: Loose<TurnHead>,
+    more: Partial<TakenTurn> = {},
+  ): TakenTurn {
     const { value, raw } = record;
-    const head = { ...given({ at: timeAt(value, 'timestamp') }), ...more.head };
+    const head = { at: timeAt(value, 'timestamp'), ...given };
+    const parts = [{ value, raw, text: contentOf(value) }];
     const ids = [...(more.ids ?? []), ...ordinalOf(value)];
-    return {
-      do: 'turn',
-      what,
-      parts: [{ value, raw, text: contentOf(value) }],
-      ...more,
-      head,
-      ids,
-    };
+    return turnOf(record, what, head, { parts, ...more, ids });
   }
 
   #aside({ value, raw }: SourceRecord): Taken & { do: 'aside' } {
     const [id] = ordinalOf(value);
     return { do: 'aside', raw, ...(id === undefined ? { text: contentOf(value) } : { id }) };
   }
+}
+
+// The parts of a record of Codex, and the names of its threads.
+
+/** Events that repeat the text of an item, and who speaks in them. */
+const TEXT_EVENTS: Readonly<Record<string, TurnHead['role']>> = {
+  user_message: 'user',
+  agent_message: 'assistant',
+  agent_reasoning: 'assistant',
+};
+
+const ITEM_ROLES: Readonly<Record<string, TurnHead['role']>> = {
+  UserMessage: 'user',
+  AgentMessage: 'assistant',
+  Reasoning: 'assistant',
+  Plan: 'assistant',
+};
+
+const SPEAKERS: Readonly<Record<string, TurnHead['role']>> = {
+  user: 'user',
+  assistant: 'assistant',
+  developer: 'system',
+  system: 'system',
+};
+
+/** Without its time and number, which change when a file is written anew. */
+function contentOf(value: SourceRecord['value']): string {
+  return isEnvelope(value)
+    ? `${textAt(value, 'type') ?? ''} ${canonicalJson(at(value, 'payload'))}`
+    : canonicalJson(value);
+}
+
+function ordinalOf(value: SourceRecord['value']): string[] {
+  const ordinal = value['ordinal'];
+  return typeof ordinal === 'number' ? [`ord:${ordinal}`] : [];
+}
+
+function itemText(item: unknown): string {
+  const summary = listAt(item, 'summary');
+  return textOf(summary.length > 0 ? summary : at(item, 'content'));
+}
+
+function roleOf(type: string, item: unknown): TurnHead['role'] {
+  if (type === 'message') return inTable(SPEAKERS, textAt(item, 'role')) ?? 'assistant';
+  if (type === 'agent_message') return 'user';
+  return type.endsWith('_output') ? 'tool' : 'assistant';
+}
+
+function mark(text: string, role: TurnHead['role']): string {
+  return `${role ?? ''} ${text.length} ${text.slice(0, 100)}`;
+}
+
+const INDEX_BYTES_MAX = 64 * 1024 * 1024;
+
+/** The names of threads in `session_index.jsonl`; the last line of a thread counts. */
+async function readTitles(home: string): Promise<Map<string, string>> {
+  const titles = new Map<string, string>();
+  const text = (await readSmallText(join(home, 'session_index.jsonl'), INDEX_BYTES_MAX)) ?? '';
+  for (const line of text.split('\n')) {
+    for (const { value } of parseJsonLine(line, () => true).records) {
+      const [id, title] = [textAt(value, 'id'), textAt(value, 'thread_name')];
+      if (id !== undefined && title !== undefined) titles.set(id, title);
+    }
+  }
+  return titles;
 }

@@ -1,8 +1,7 @@
 import { isFields } from '../../base/fields.ts';
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { given } from '../../base/given.ts';
-import { at, countAt, listAt, textAt, timeAt } from '../source/fields.ts';
+import { at, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
   SessionDetails,
@@ -13,9 +12,18 @@ import type {
   TakenTurn,
   TurnHead,
 } from '../source/source.ts';
-import { statFile, type FoundFile } from '../source/walk-folder.ts';
+import { readSmallText, type FoundFile } from '../source/walk-folder.ts';
 import { SHOWS } from '../show/show-records.ts';
-import { filesAt, titleOf, type AboutFile } from './shared.ts';
+import {
+  detailsOf,
+  filesAt,
+  flagsOf,
+  readUsage,
+  titleOf,
+  turnOf,
+  type AboutFile,
+  type Loose,
+} from './shared.ts';
 
 // Copilot CLI: `session-state/<session>/events.jsonl`, older `session-state/<session>.jsonl`. A file is one chain; the
 // records of a subagent are among them, with its id.
@@ -50,9 +58,7 @@ async function aboutFile({ path }: FoundFile): Promise<AboutFile> {
 const YAML_BYTES_MAX = 65_536;
 
 async function nameOf(path: string): Promise<string | undefined> {
-  const found = await statFile(path);
-  if (found === undefined || found.size > YAML_BYTES_MAX) return undefined;
-  const text = await readFile(path, 'utf8').catch(() => '');
+  const text = (await readSmallText(path, YAML_BYTES_MAX)) ?? '';
   const [, name] = /^name: *["']?(.*?)["']?\s*$/m.exec(text) ?? [];
   return name === '' ? undefined : name;
 }
@@ -100,26 +106,21 @@ class CopilotReader implements RecordReader {
     this.#chunks = undefined;
     const [first] = chunks.parts;
     const model = textAt(first?.value, 'data', 'model');
-    const lane = chunks.session === undefined ? {} : { session: chunks.session };
-    const head: TurnHead = given({
-      at: timeAt(first?.value, 'timestamp'),
-      role: 'assistant' as const,
-      model,
-    });
     const ids = chunks.parts.flatMap(({ value }) =>
       listAt(value, 'data', 'toolRequests').map(
         (call) => `call:${textAt(call, 'toolCallId') ?? ''}`,
       ),
     );
-    const turn: TakenTurn = {
-      do: 'turn',
-      ...lane,
-      what: 'message',
-      parts: chunks.parts,
-      head,
-      ids,
-    };
-    return model === undefined ? [turn] : [{ do: 'details', ...lane, details: { model } }, turn];
+    const { session, parts } = chunks;
+    const head = given({
+      at: timeAt(first?.value, 'timestamp'),
+      role: 'assistant' as const,
+      model,
+    });
+    return [
+      ...detailsOf({ model }, session),
+      { do: 'turn', ...given({ session }), what: 'message', parts, head, ids },
+    ];
   }
 }
 
@@ -132,41 +133,38 @@ function laneOf(value: SourceRecord['value']): { session?: string } {
 function read(record: SourceRecord): readonly Taken[] {
   const { value } = record;
   const data = value['data'];
-  const before = given({ at: timeAt(value, 'timestamp') });
+  const time = timeAt(value, 'timestamp');
   const content = textAt(data, 'content') ?? '';
+  const turn = (what: TakenTurn['what'], head: Loose<TurnHead>): TakenTurn =>
+    turnOf(record, what, head, laneOf(value));
   switch (textAt(value, 'type') ?? '') {
     case 'session.start':
-      return [{ do: 'details', details: startOf(data) }, aside(record)];
+      return [...detailsOf(startOf(data)), aside(record)];
     case 'user.message': {
       const isMeta =
         textAt(data, 'source')?.startsWith('skill-') === true ||
         content.startsWith('<skill-context');
-      const flags = isMeta ? { flags: ['meta' as const] } : {};
+      const flags = flagsOf({ meta: isMeta });
       const said = isMeta || laneOf(value).session !== undefined ? [] : titleOf(content);
-      return [...said, turn(record, 'message', { ...before, role: 'user', ...flags })];
+      return [...said, turn('message', { at: time, role: 'user', flags })];
     }
     case 'tool.execution_complete':
-      return [turn(record, 'message', { ...before, role: 'tool' })];
+      return [turn('message', { at: time, role: 'tool' })];
     case 'system.message':
     case 'system.notification':
-      return [turn(record, 'message', { ...before, role: 'system', flags: ['meta'] })];
+      return [turn('message', { at: time, role: 'system', flags: ['meta'] })];
     case 'session.compaction_complete': {
       const summary = (textAt(data, 'summaryContent') ?? '').slice(0, 4000);
-      return [turn(record, 'marker', { ...before, kind: 'compaction', summary })];
+      return [turn('marker', { at: time, kind: 'compaction', summary })];
     }
     case 'session.model_change':
-      return [
-        { do: 'details', details: given({ model: textAt(data, 'newModel') }) },
-        aside(record),
-      ];
+      return [...detailsOf({ model: textAt(data, 'newModel') }), aside(record)];
     case 'session.shutdown':
       return shutdown(record, data);
     case 'subagent.started':
       return [...started(data), aside(record)];
     default:
-      return isKnown(textAt(value, 'type') ?? '')
-        ? [aside(record)]
-        : [turn(record, 'event', before)];
+      return isKnown(textAt(value, 'type') ?? '') ? [aside(record)] : [turn('event', { at: time })];
   }
 }
 
@@ -189,47 +187,30 @@ function startOf(data: unknown): SessionDetails {
 function started(data: unknown): Taken[] {
   const call = textAt(data, 'toolCallId');
   if (call === undefined) return [];
-  const details = given({
-    model: textAt(data, 'model'),
-    more: given({ agent: textAt(data, 'agentName') }),
-  });
-  return [{ do: 'details', session: `/agent-${call}`, details }];
+  const more = given({ agent: textAt(data, 'agentName') });
+  return detailsOf({ model: textAt(data, 'model'), more }, `/agent-${call}`);
 }
 
-/** Tokens by model, stated once, when the session ends. Input includes what was read from a cache. */
+const TOKENS = {
+  input: 'inputTokens',
+  withCache: true,
+  output: ['outputTokens'],
+  cacheRead: 'cacheReadTokens',
+  cacheWrite: 'cacheWriteTokens',
+} as const;
+
+/** Tokens by model, stated once, when the session ends. */
 function shutdown(record: SourceRecord, data: unknown): readonly Taken[] {
   const metrics = at(data, 'modelMetrics');
   const models = isFields(metrics) ? Object.entries(metrics) : [];
-  const time = given({ at: timeAt(record.value, 'timestamp') });
+  const time = timeAt(record.value, 'timestamp');
   const counted = models.map(([model, metric], index): Taken => {
-    const usage = at(metric, 'usage');
-    const cacheRead = countAt(usage, 'cacheReadTokens');
-    const head = {
-      ...time,
-      model,
-      usage: {
-        input: Math.max(0, countAt(usage, 'inputTokens') - cacheRead),
-        output: countAt(usage, 'outputTokens'),
-        cacheRead,
-        cacheWrite: countAt(usage, 'cacheWriteTokens'),
-      },
-    };
+    const head = given({ at: time, model, usage: readUsage(at(metric, 'usage') ?? {}, TOKENS) });
     const id = textAt(record.value, 'id');
     const own = index === 0 || id === undefined ? {} : { id: `${id} ${model}` };
     return { ...aside(record), ...own, head };
   });
   return counted.length > 0 ? counted : [aside(record)];
-}
-
-function turn(record: SourceRecord, what: TakenTurn['what'], head: TurnHead): TakenTurn {
-  const { value, raw } = record;
-  return {
-    do: 'turn',
-    ...laneOf(value),
-    what,
-    parts: [{ id: textAt(value, 'id'), raw, value }],
-    head,
-  };
 }
 
 function aside({ value, raw }: SourceRecord): Taken & { do: 'aside' } {

@@ -1,20 +1,12 @@
 import { isFields } from '../../base/fields.ts';
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hashText } from '../../base/hash.ts';
 import { given } from '../../base/given.ts';
 import { at, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
-import type {
-  RecordReader,
-  Source,
-  SourceRecord,
-  Taken,
-  TakenTurn,
-  TurnHead,
-} from '../source/source.ts';
-import { statFile } from '../source/walk-folder.ts';
+import type { RecordReader, Source, SourceRecord, Taken, TakenTurn } from '../source/source.ts';
+import { readSmallText } from '../source/walk-folder.ts';
 import { SHOWS } from '../show/show-records.ts';
-import { filesAt, readUsage, titleOf, type AboutFile } from './shared.ts';
+import { asTitle, detailsOf, filesAt, readUsage, titleOf, type AboutFile } from './shared.ts';
 
 // Gemini CLI: `tmp/<project>/chats/session-<time>-<8 of the id>.jsonl`, older one JSON object in `.json`. The file is a log
 // to replay: a record with a known id replaces the message, others go back or replace the whole list. Only the last
@@ -62,9 +54,8 @@ const ROOT_BYTES_MAX = 4096;
 
 /** The folder of a project; older projects only have its hash. */
 async function rootOf(project: string): Promise<string | undefined> {
-  const found = await statFile(join(project, '.project_root'));
-  if (found === undefined || found.size > ROOT_BYTES_MAX) return undefined;
-  return (await readFile(found.path, 'utf8').catch(() => '')).trim() || undefined;
+  const text = await readSmallText(join(project, '.project_root'), ROOT_BYTES_MAX);
+  return text?.trim() || undefined;
 }
 
 interface Message {
@@ -99,19 +90,16 @@ class GeminiReader implements RecordReader {
 
   #about(value: SourceRecord['value'], raw: string): void {
     const { messages, ...about } = value;
-    const details = given({
+    const details = {
       startedAt: timeAt(about, 'startTime'),
-      title: titled(textAt(about, 'summary')),
+      title: asTitle(textAt(about, 'summary') || undefined),
       more: given({ sessionId: textAt(about, 'sessionId') }),
+    };
+    this.#out.push(...detailsOf(details), {
+      do: 'aside',
+      raw: Array.isArray(messages) ? JSON.stringify(about) : raw,
     });
-    this.#out.push({ do: 'details', details });
-    this.#out.push({ do: 'aside', raw: Array.isArray(messages) ? JSON.stringify(about) : raw });
-    for (const message of Array.isArray(messages) ? messages : []) {
-      const id = textAt(message, 'id');
-      if (isFields(message) && id !== undefined) {
-        this.#put({ id, value: message, raw: JSON.stringify(message) });
-      }
-    }
+    for (const message of messagesOf(messages)) this.#put(message);
   }
 
   #put(message: Message): void {
@@ -136,18 +124,9 @@ class GeminiReader implements RecordReader {
 
   #set(set: Readonly<Record<string, unknown>>, raw: string): void {
     const { messages, ...about } = set;
-    this.#out.push({ do: 'details', details: given({ title: titled(textAt(about, 'summary')) }) });
-    if (!Array.isArray(messages)) {
-      this.#out.push({ do: 'aside', raw });
-      return;
-    }
-    const next = messages.flatMap((message): Message[] => {
-      const id = textAt(message, 'id');
-      return isFields(message) && id !== undefined
-        ? [{ id, value: message, raw: JSON.stringify(message) }]
-        : [];
-    });
-    this.#replace(next, raw);
+    this.#out.push(...detailsOf({ title: asTitle(textAt(about, 'summary') || undefined) }));
+    if (Array.isArray(messages)) this.#replace(messagesOf(messages), raw);
+    else this.#out.push({ do: 'aside', raw });
   }
 
   #replace(next: readonly Message[], raw: string): void {
@@ -194,18 +173,21 @@ class GeminiReader implements RecordReader {
         message.key = `${id} ${hashText(raw).slice(0, 16)}`;
         const said = value['type'] === 'user' ? titleOf(textOf(value['content'])) : [];
         const isMeta = item.head.flags !== undefined || item.head.role === 'tool';
-        const model = item.head.model;
-        if (model !== undefined) this.#out.push({ do: 'details', details: { model } });
         const parts = [{ id: message.key, raw, value }];
-        this.#out.push(...(isMeta ? [] : said), { ...item, parts });
+        const { model } = item.head;
+        this.#out.push(...detailsOf({ model }), ...(isMeta ? [] : said), { ...item, parts });
       }
       parent = message.key;
     }
   }
 }
 
-function titled(text: string | undefined): { text: string; from: 'generated' } | undefined {
-  return text === undefined || text === '' ? undefined : { text, from: 'generated' };
+/** The messages of a list that can be told apart. */
+function messagesOf(list: unknown): Message[] {
+  return (Array.isArray(list) ? list : []).flatMap((value: unknown): Message[] => {
+    const id = textAt(value, 'id');
+    return isFields(value) && id !== undefined ? [{ id, value, raw: JSON.stringify(value) }] : [];
+  });
 }
 
 /** Messages that a rewritten list is compared by. */
@@ -253,12 +235,11 @@ function toTaken({ id, value }: Message, parent: string | null): TakenTurn | und
       const agent = textAt(call, 'agentId');
       return agent === undefined ? [] : [`agent:${agent}`];
     });
-    const usage = readUsage(value['tokens'], TOKENS);
-    const head: TurnHead = given({
+    const head = given({
       ...before,
       role: 'assistant' as const,
       model: textAt(value, 'model'),
-      usage,
+      usage: readUsage(value['tokens'], TOKENS),
     });
     return { ...base, what: 'message', head, ids: [...calls, ...agents] };
   }

@@ -1,7 +1,6 @@
 import { isFields } from '../../base/fields.ts';
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { given } from '../../base/given.ts';
 import { at, listAt, textAt, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
@@ -9,12 +8,11 @@ import type {
   SourceFile,
   SourceRecord,
   Taken,
-  TakenTurn,
   TurnHead,
 } from '../source/source.ts';
 import { readSmallJson, statPlace, walkFolder } from '../source/walk-folder.ts';
 import { discoverDatabase, closeDatabases } from './opencode-database.ts';
-import { readUsage, titleOf } from './shared.ts';
+import { asTitle, detailsOf, flagsOf, readUsage, titleOf, turnOf } from './shared.ts';
 import { SHOWS } from '../show/show-records.ts';
 
 // opencode: a SQLite database, or in older versions one file for each session, message and part. A record is a message
@@ -76,35 +74,33 @@ class OpencodeReader implements RecordReader {
         ...this.#session(session, JSON.stringify(about)),
         ...(messages as unknown[])
           .filter(isFields)
-          .flatMap((message) => this.#message(message, JSON.stringify(message))),
+          .flatMap((value) => this.#message({ value, raw: JSON.stringify(value) })),
       ];
     }
-    return isFields(value['session']) ? this.#session(value, raw) : this.#message(value, raw);
+    return isFields(value['session']) ? this.#session(value, raw) : this.#message({ value, raw });
   }
 
   #session(value: SourceRecord['value'], raw: string): readonly Taken[] {
     const session = value['session'];
     const title = textAt(session, 'title');
     const parent = textAt(session, 'parentID');
+    const agent = textAt(session, 'id') ?? '';
     this.#isFork = / \(fork #[0-9]+\)$/.test(title ?? '');
     this.#revert = textAt(session, 'revert', 'messageID');
     const origin = textAt(value, 'copyOf');
-    const details = given({
-      title: title === undefined ? undefined : { text: title, from: 'generated' as const },
+    const details = {
+      title: asTitle(title),
       cwd: textAt(session, 'directory'),
       version: textAt(session, 'version'),
       startedAt: timeAt(session, 'time', 'created'),
-      parent:
-        parent === undefined ? undefined : { session: parent, agent: textAt(session, 'id') ?? '' },
+      parent: parent === undefined ? undefined : { session: parent, agent },
       copyOf: origin === undefined ? undefined : { session: origin },
-    });
-    return [
-      { do: 'details', details },
-      { do: 'aside', id: 'session', raw },
-    ];
+    };
+    return [...detailsOf(details), { do: 'aside', id: 'session', raw }];
   }
 
-  #message(value: SourceRecord['value'], raw: string): readonly Taken[] {
+  #message(record: Pick<SourceRecord, 'value' | 'raw'>): readonly Taken[] {
+    const { value, raw } = record;
     const info = value['info'];
     const id = textAt(info, 'id') ?? `raw ${raw}`;
     const parts = listAt(value, 'parts');
@@ -116,35 +112,28 @@ class OpencodeReader implements RecordReader {
       .map((part) => (textAt(part, 'type') === 'text' ? textAt(part, 'text') : ''))
       .join('');
     const model = modelOf(info);
-    const flags = flagsOf(parts);
-    const head: TurnHead = given({
+    const role = isAnswer ? 'assistant' : 'user';
+    const marker = parts.some((part) => textAt(part, 'type') === 'compaction')
+      ? { kind: 'compaction' }
+      : at(info, 'summary') === true
+        ? { kind: 'compaction-summary', summary: text.slice(0, 4000) }
+        : undefined;
+    const head = {
       at: timeAt(info, 'time', 'created'),
-      role: isAnswer ? ('assistant' as const) : ('user' as const),
+      role,
       model: isAnswer ? model : undefined,
       usage: isAnswer ? readUsage(at(info, 'tokens'), TOKENS) : undefined,
-      flags: flags.length > 0 ? flags : undefined,
-    });
-    const content = `content ${head.role ?? ''} ${text}`;
-    const turn: TakenTurn = {
-      do: 'turn',
-      what: 'message',
+      flags: stateOf(parts),
+      ...marker,
+    } as const;
+    const content = `content ${role} ${text}`;
+    const turn = turnOf(record, marker === undefined ? 'message' : 'marker', head, {
       parts: [{ id, raw, value }],
       parent,
-      head,
       ids: [...calls(parts), ...(this.#isFork ? [] : [content])],
       ...(this.#isFork && { alike: [content] }),
-    };
-    const marked = parts.some((part) => textAt(part, 'type') === 'compaction')
-      ? { ...turn, what: 'marker' as const, head: { ...head, kind: 'compaction' } }
-      : at(info, 'summary') === true
-        ? {
-            ...turn,
-            what: 'marker' as const,
-            head: { ...head, kind: 'compaction-summary', summary: text.slice(0, 4000) },
-          }
-        : turn;
-    const details: Taken[] = model === undefined ? [] : [{ do: 'details', details: { model } }];
-    return [...details, ...(isAnswer ? [] : titleOf(text)), marked];
+    });
+    return [...detailsOf({ model }), ...(isAnswer ? [] : titleOf(text)), turn];
   }
 }
 
@@ -162,13 +151,12 @@ const TOKENS = {
 } as const;
 
 /** A call that never ended means that the process died. */
-function flagsOf(parts: readonly unknown[]): ('interrupted' | 'truncated')[] {
+function stateOf(parts: readonly unknown[]): TurnHead['flags'] | undefined {
   const states = parts.map((part) => textAt(part, 'state', 'status'));
-  const cut = parts.some((part) => textAt(part, 'state', 'metadata', 'outputPath') !== undefined);
-  return [
-    ...(states.includes('pending') || states.includes('running') ? (['interrupted'] as const) : []),
-    ...(cut ? (['truncated'] as const) : []),
-  ];
+  return flagsOf({
+    interrupted: states.includes('pending') || states.includes('running'),
+    truncated: parts.some((part) => textAt(part, 'state', 'metadata', 'outputPath') !== undefined),
+  });
 }
 
 /** A subagent is named by the result of the call that started it. */

@@ -3,7 +3,6 @@ import { given } from '../../base/given.ts';
 import { at, inTable, listAt, textAt, textOf, timeAt } from '../source/fields.ts';
 import type {
   RecordReader,
-  SessionDetails,
   Source,
   SourceFile,
   SourceRecord,
@@ -12,31 +11,38 @@ import type {
 } from '../source/source.ts';
 import type { FoundFile } from '../source/walk-folder.ts';
 import { SHOWS } from '../show/show-records.ts';
-import { filesAt, readUsage, titleOf, type AboutFile } from './shared.ts';
+import {
+  asTitle,
+  detailsOf,
+  filesAt,
+  flagsOf,
+  readUsage,
+  titleOf,
+  turnOf,
+  type AboutFile,
+  type Loose,
+} from './shared.ts';
 
 // pi and oh-my-pi: `sessions/<folder>/<time>_<id>.jsonl`, a header and then entries that form a tree by `id` and
 // `parentId`. oh-my-pi also has blobs, artifacts with the sessions of subagents, and an archive.
 
-export const pi: Source = {
-  ...createSource('pi', 'pi', '.pi'),
-  homes({ env, home }) {
-    const agent = env['PI_CODING_AGENT_DIR'] || join(home, '.pi', 'agent');
-    return [env['PI_CODING_AGENT_SESSION_DIR'] || join(agent, 'sessions')];
-  },
-};
+export const pi: Source = createSource('pi', 'pi', ({ env, home }) => {
+  const agent = env['PI_CODING_AGENT_DIR'] || join(home, '.pi', 'agent');
+  return [env['PI_CODING_AGENT_SESSION_DIR'] || join(agent, 'sessions')];
+});
 
-export const omp: Source = {
-  ...createSource('omp', 'oh-my-pi', '.omp'),
-  // The variable is that of pi, too: a home that only has sessions of pi is pi's.
-  homes: ({ home }) => [join(home, '.omp', 'agent')],
-};
+// The variable is that of pi, too: a home that only has sessions of pi is pi's.
+export const omp: Source = createSource('omp', 'oh-my-pi', ({ home }) => [
+  join(home, '.omp', 'agent'),
+]);
 
 const NAME = /^[0-9TZ:.-]+_(.+)\.jsonl(\.gz)?$/;
 
-function createSource(name: string, title: string, folder: string): Omit<Source, 'homes'> {
+function createSource(name: 'pi' | 'omp', title: string, homes: Source['homes']): Source {
   return {
     name,
     title,
+    homes,
 
     discover: (place) =>
       filesAt(place, {
@@ -45,13 +51,13 @@ function createSource(name: string, title: string, folder: string): Omit<Source,
         order: (a, b) => (below(a) < below(b) ? -1 : 1),
         about: ({ path }, _, root) => ({
           ...aboutFile(path),
-          ...(folder === '.omp' && { blobFolder: blobsOf(root) }),
+          ...(name === 'omp' && { blobFolder: blobsOf(root) }),
         }),
       }),
 
     isRecord: (value) => typeof (textAt(value, 'type') ?? textAt(value, 'kind')) === 'string',
     read: (file, state) => new PiReader(file, state),
-    show: SHOWS.pi,
+    show: SHOWS[name],
   };
 }
 
@@ -155,15 +161,15 @@ class PiReader implements RecordReader {
       textAt(value, 'branchedFrom');
     const session = origin && (NAME.exec(basename(origin))?.[1] ?? origin);
     const id = textAt(value, 'id');
-    const details: SessionDetails = given({
+    const details = {
       cwd: textAt(value, 'cwd'),
       startedAt: timeAt(value, 'timestamp') ?? timeAt(value, 'createdAt'),
       model: modelOf(value),
       copyOf: session === undefined ? undefined : { session },
       more: given({ mismatch: id === this.#file.session.split('/').at(-1) ? undefined : id }),
-    });
+    };
     return [
-      { do: 'details', details },
+      ...detailsOf(details),
       ...titled(value['title'], value['titleSource']),
       this.#aside(record),
     ];
@@ -172,7 +178,7 @@ class PiReader implements RecordReader {
   #entry(record: SourceRecord): readonly Taken[] {
     const { value } = record;
     const type = textAt(value, 'type') ?? '';
-    const head = given({ at: timeAt(value, 'timestamp') ?? timeAt(value, 'message', 'timestamp') });
+    const head = { at: timeAt(value, 'timestamp') ?? timeAt(value, 'message', 'timestamp') };
     if (type === 'message') return this.#message(record, head);
     if (type === 'custom_message') {
       return [this.#turn(record, 'message', { ...head, role: 'user', flags: ['meta'] })];
@@ -181,54 +187,47 @@ class PiReader implements RecordReader {
     if (marked !== undefined) {
       const summary = (textAt(value, 'summary') ?? '').slice(0, 4000);
       const heavy = type === 'compaction' ? ['/retainedTail'] : [];
-      return [
-        this.#turn(record, 'marker', { ...head, kind: marked, ...(summary && { summary }) }, heavy),
-      ];
+      const marker = { ...head, kind: marked, summary: summary || undefined };
+      return [this.#turn(record, 'marker', marker, heavy)];
     }
     if (type === 'credential_pin') return [this.#aside({ ...record, raw: withoutSecrets(value) })];
     if (!EVENTS.has(type)) return [this.#turn(record, 'event', head)];
     return [...noted(type, value), this.#aside(record)];
   }
 
-  #message(record: SourceRecord, before: TurnHead): readonly Taken[] {
+  #message(record: SourceRecord, before: Loose<TurnHead>): readonly Taken[] {
     const message = at(record.value, 'message');
     const role = inTable(ROLES, textAt(message, 'role'));
     const model = role === 'assistant' ? modelOf(message) : undefined;
-    const isCut = record.raw.includes(CUT);
-    const stopped = textAt(message, 'stopReason') === 'aborted';
-    const flags = [
-      ...(role === undefined ? (['meta'] as const) : []),
-      ...(isCut ? (['truncated'] as const) : []),
-      ...(stopped ? (['interrupted'] as const) : []),
-    ];
-    const head: TurnHead = given({
+    const head = {
       ...before,
       role: role ?? 'user',
       model,
       usage: readUsage(at(message, 'usage'), TOKENS),
-      flags: flags.length > 0 ? flags : undefined,
-    });
+      flags: flagsOf({
+        meta: role === undefined,
+        truncated: record.raw.includes(CUT),
+        interrupted: textAt(message, 'stopReason') === 'aborted',
+      }),
+    };
     const said = role === 'user' ? titleOf(textOf(at(message, 'content'))) : [];
-    const details: Taken[] = model === undefined ? [] : [{ do: 'details', details: { model } }];
-    return [...details, ...said, this.#turn(record, 'message', head)];
+    return [...detailsOf({ model }), ...said, this.#turn(record, 'message', head)];
   }
 
   #turn(
-    { value, raw }: SourceRecord,
+    record: SourceRecord,
     what: 'message' | 'marker' | 'event',
-    head: TurnHead,
+    head: Loose<TurnHead>,
     heavy: readonly string[] = [],
   ): Taken {
-    return {
-      do: 'turn',
-      what,
-      parts: [{ id: this.#hasIds ? textAt(value, 'id') : undefined, raw, value }],
+    const { value, raw } = record;
+    return turnOf(record, what, head, {
+      ...(!this.#hasIds && { parts: [{ raw, value }] }),
       ...this.#link(value),
-      head,
       heavy,
       ids: calls(value),
       alike: alikeOf(value),
-    };
+    });
   }
 
   #aside({ value, raw }: SourceRecord): Taken {
@@ -246,7 +245,7 @@ class PiReader implements RecordReader {
 /** Takes the facts about a session from an entry that is no turn. */
 function noted(type: string, value: SourceRecord['value']): Taken[] {
   if (type === 'model_change') {
-    return [{ do: 'details', details: given({ model: textAt(value, 'model') ?? modelOf(value) }) }];
+    return detailsOf({ model: textAt(value, 'model') ?? modelOf(value) });
   }
   if (type === 'session_info') return titled(value['name'], 'user');
   return type === 'title_change' ? titled(value['title'], value['source']) : [];
@@ -254,8 +253,7 @@ function noted(type: string, value: SourceRecord['value']): Taken[] {
 
 function titled(title: unknown, source: unknown): Taken[] {
   if (typeof title !== 'string' || title === '') return [];
-  const from = source === 'user' ? 'user' : 'generated';
-  return [{ do: 'details', details: { title: { text: title, from } } }];
+  return detailsOf({ title: asTitle(title, source === 'user' ? 'user' : 'generated') });
 }
 
 function modelOf(value: unknown): string | undefined {

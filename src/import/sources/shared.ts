@@ -1,9 +1,18 @@
 import { isFields } from '../../base/fields.ts';
+import { given } from '../../base/given.ts';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { invalid } from '../../base/errors.ts';
-import { countAt } from '../source/fields.ts';
-import type { SourceFile, Taken, Usage } from '../source/source.ts';
+import { countAt, textAt } from '../source/fields.ts';
+import type {
+  SessionDetails,
+  SourceFile,
+  SourceRecord,
+  Taken,
+  TakenTurn,
+  TurnHead,
+  Usage,
+} from '../source/source.ts';
 import { statPlace, walkFolder, type FoundFile } from '../source/walk-folder.ts';
 
 // Steps that several sources share.
@@ -38,6 +47,45 @@ export function readUsage(usage: unknown, names: UsageNames = OF_INTERFACES): Us
     cacheRead,
     cacheWrite: names.cacheWrite === undefined ? 0 : count(names.cacheWrite),
   };
+}
+
+/** Fields that may have no value: such a field is left out. */
+export type Loose<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
+
+/** A turn of one record, by the record's own id if `more` has no other. */
+export function turnOf(
+  { value, raw }: Pick<SourceRecord, 'value' | 'raw'>,
+  what: TakenTurn['what'],
+  head: Loose<TurnHead>,
+  more: Partial<Omit<TakenTurn, 'head'>> = {},
+): TakenTurn {
+  const parts = [{ id: textAt(value, 'id'), raw, value }];
+  return { do: 'turn', what, parts, ...more, head: given(head) };
+}
+
+/** What is known of a session, if anything is. Without `session` it is that of the file. */
+export function detailsOf(details: Loose<SessionDetails>, session?: string): Taken[] {
+  const known = given(details);
+  return Object.keys(known).length === 0
+    ? []
+    : [{ do: 'details', ...given({ session }), details: known }];
+}
+
+/** A title, if there is a text for it. */
+export function asTitle(
+  text: string | undefined,
+  from: 'user' | 'generated' | 'summary' = 'generated',
+): SessionDetails['title'] {
+  return text === undefined ? undefined : { text, from };
+}
+
+type Flag = NonNullable<TurnHead['flags']>[number];
+
+/** The flags that hold; undefined if none does. */
+export function flagsOf(flags: Partial<Record<Flag, boolean>>): readonly Flag[] | undefined {
+  const names = Object.keys(flags) as Flag[];
+  const held = names.filter((flag) => flags[flag]);
+  return held.length > 0 ? held : undefined;
 }
 
 /** The first thing that a person said is the title of a session without another one. */

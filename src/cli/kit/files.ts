@@ -1,8 +1,19 @@
-import { createReadStream } from 'node:fs';
+import { isFields, type Fields } from '../../base/fields.ts';
+import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { QuipuError, invalid, isQuipuError, notFound, tooLarge } from '../../base/errors.ts';
+import { randomBytes } from 'node:crypto';
+import { link, open, rename, rm } from 'node:fs/promises';
+import {
+  QuipuError,
+  invalid,
+  isQuipuError,
+  notFound,
+  tooLarge,
+  exists,
+} from '../../base/errors.ts';
 import type { QuipuShell } from './command.ts';
 import { decodeUtf8 } from '../../base/text.ts';
+import { option, type OptionOf } from './verb.ts';
 
 const READ_BYTES = 256 * 1024;
 
@@ -110,7 +121,7 @@ function tooLong(limit: number, size: number): QuipuError<'TOO_LARGE'> {
  * Returns the value on a line, or undefined for a blank one. Throws INVALID, with the line's number, for text that is
  * not JSON.
  */
-export function parseJsonLine(line: Uint8Array, number: number): unknown {
+function parseJsonLine(line: Uint8Array, number: number): unknown {
   let text: string;
   try {
     text = decodeUtf8(line);
@@ -125,6 +136,26 @@ export function parseJsonLine(line: Uint8Array, number: number): unknown {
   }
 }
 
+/**
+ * Returns the object on a line, or undefined for a blank one. Throws INVALID, with the line's number, for anything else,
+ * and for an object that lacks a field or has one that is not known.
+ */
+export function parseLineFields(
+  line: Uint8Array,
+  number: number,
+  fields: { readonly needed?: readonly string[]; isKnown(name: string): boolean },
+): Fields | undefined {
+  const value = parseJsonLine(line, number);
+  if (value === undefined) return undefined;
+  const where = `line ${number}`;
+  if (!isFields(value)) throw invalid(where, 'is not a JSON object');
+  const missing = fields.needed?.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) throw invalid(where, `has no "${missing}"`);
+  const unknown = Object.keys(value).find((name) => !fields.isKnown(name));
+  if (unknown === undefined) return value;
+  throw invalid(where, `has an unknown field ${JSON.stringify(unknown)}`);
+}
+
 /** Runs a check of one line, so that its error can name the line. */
 export function namingLine<T>(number: number, check: () => T): T {
   try {
@@ -134,4 +165,84 @@ export function namingLine<T>(number: number, check: () => T): T {
     const message = `line ${number}: ${error.message}`;
     throw new QuipuError(error.code, message, error.data, { cause: error });
   }
+}
+
+export interface Output extends AsyncDisposable {
+  write(data: string | Uint8Array): Promise<void>;
+  /** Without this call, a file that was begun is removed again. */
+  complete(): Promise<void>;
+}
+
+export interface OutGiven {
+  readonly out?: string;
+  readonly force?: boolean;
+}
+
+/** The options of every command that writes to a file. */
+export const OUT_OPTIONS: readonly OptionOf<OutGiven>[] = [
+  option('--out <file>', 'write to this file; it appears when it is complete'),
+  option('--force', 'with --out: replace an existing file'),
+];
+
+/**
+ * Standard output, or a file that appears under its name only when it is complete and on disk. EXISTS for a file that is
+ * there, unless `force` is given.
+ */
+export async function openOutput(
+  shell: QuipuShell,
+  { out: path, force = false }: OutGiven,
+): Promise<Output> {
+  if (path === undefined || path === '-') {
+    return {
+      write: (data) => shell.out(data),
+      complete: async () => undefined,
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  }
+  const target = resolve(shell.cwd, path);
+  const partial = `${target}.${randomBytes(4).toString('hex')}.partial`;
+  const inFileWords = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw isQuipuError(error) ? error : toFileError(error, path);
+    }
+  };
+  // Looked at first: an export may take an hour.
+  if (!force && existsSync(target)) throw fileExists(path);
+  const file = await inFileWords(() => open(partial, 'wx'));
+  return {
+    // `writeFile` on a handle goes on from its position and does not stop at a short write.
+    write: (data) => inFileWords(() => file.writeFile(data)),
+    complete: () =>
+      inFileWords(async () => {
+        await file.sync();
+        await file.close();
+        if (force) await rename(partial, target);
+        else await moveToNew(partial, target, path);
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await file.close();
+      await rm(partial, { force: true });
+    },
+  };
+}
+
+/** A link fails where a rename would take the place of a file that came meanwhile. */
+async function moveToNew(partial: string, target: string, path: string): Promise<void> {
+  try {
+    await link(partial, target);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw fileExists(path);
+    // The file system has no links.
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw error;
+    await rename(partial, target);
+    return;
+  }
+  await rm(partial);
+}
+
+function fileExists(path: string): QuipuError<'EXISTS'> {
+  return exists('file', path, `there is a file ${path}; add --force to replace it`);
 }

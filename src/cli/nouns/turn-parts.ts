@@ -1,6 +1,12 @@
 import { given } from '../../base/given.ts';
-import type { TurnId } from '../../base/brand.ts';
-import type { AppendOptions, ContextDetails, ReadOptions } from '../../context/contexts.ts';
+import type { TurnId, ContextId } from '../../base/brand.ts';
+import type {
+  AppendOptions,
+  ContextDetails,
+  ReadOptions,
+  Contexts,
+  TurnPage,
+} from '../../context/contexts.ts';
 import {
   collect,
   parseAs,
@@ -8,26 +14,28 @@ import {
   parseCount,
   parseJson,
   parseTurnIdOrNone,
-  type GivenContext,
 } from '../kit/parse.ts';
+import type { GivenContext } from '../kit/parse.ts';
 import { argument, oneOf, option, type ArgumentOf, type OptionOf } from '../kit/verb.ts';
-import { invalid } from '../../base/errors.ts';
+import { invalid, notFound } from '../../base/errors.ts';
 import { Encoding, type EncodingName } from '../../format/turn-record.ts';
 import { PAYLOAD_BYTES_MAX } from '../../context/limits.ts';
 import type { CommandIo } from '../kit/command.ts';
-import { readInput, readWhole } from '../kit/input.ts';
+import { readInput, readWhole } from '../kit/files.ts';
+import type { Turn } from '../../context/turn.ts';
+import { tableOf, toPlainLine, toSize, toTime, type ShowRows } from '../kit/text.ts';
+import type { Context } from '../../context/context.ts';
+import type { Store } from '../../store/store.ts';
 
 /** The place of a new turn, and the conditions for appending it. */
-export interface PlaceFlags {
+interface PlaceFlags {
   readonly parent?: TurnId;
   readonly expectHead?: TurnId;
 }
 
-export interface KeyFlag {
+interface AppendFlags extends PlaceFlags {
   readonly key?: string;
 }
-
-export interface AppendFlags extends PlaceFlags, KeyFlag {}
 
 export const PLACE_OPTIONS: readonly OptionOf<PlaceFlags>[] = [
   option(
@@ -42,23 +50,21 @@ export const PLACE_OPTIONS: readonly OptionOf<PlaceFlags>[] = [
   ),
 ];
 
-export const KEY_OPTION: readonly OptionOf<KeyFlag>[] = [
-  option('--key <text>', 'idempotency key: the same call with the same key counts once'),
-];
+export const KEY_OPTION: OptionOf<{ readonly key?: string }> = option(
+  '--key <text>',
+  'idempotency key: the same call with the same key counts once',
+);
 
-export interface NameFlag {
-  readonly name?: string;
-}
-
-export const NAME_OPTION: readonly OptionOf<NameFlag>[] = [
-  option('--name <text>', 'a name that no other context has'),
-];
+export const NAME_OPTION: OptionOf<{ readonly name?: string }> = option(
+  '--name <text>',
+  'a name that no other context has',
+);
 
 export function contextArgument(): ArgumentOf<GivenContext> {
   return argument('<context>', 'context id, or its name (@7: the name 7)', parseContext);
 }
 
-export const APPEND_OPTIONS: readonly OptionOf<AppendFlags>[] = [...PLACE_OPTIONS, ...KEY_OPTION];
+export const APPEND_OPTIONS: readonly OptionOf<AppendFlags>[] = [...PLACE_OPTIONS, KEY_OPTION];
 
 export function toAppendOptions({ parent, expectHead, key }: AppendFlags): AppendOptions {
   return given({ parent, expectedHead: expectHead, idempotencyKey: key });
@@ -87,7 +93,7 @@ export function toDetails(options: DetailsOptions): ContextDetails {
 // The source of a payload. There is exactly one source. Its content is stored byte for byte, after a check that it
 // matches its encoding.
 
-export interface PayloadOptions {
+interface PayloadOptions {
   readonly jsonPayload?: string;
   readonly text?: string;
   readonly file?: string;
@@ -95,7 +101,7 @@ export interface PayloadOptions {
   readonly encoding?: EncodingName;
 }
 
-export interface PayloadGiven {
+interface PayloadGiven {
   readonly payload: unknown;
   readonly encoding: EncodingName;
 }
@@ -173,4 +179,79 @@ export const PAGE_OPTIONS: readonly OptionOf<ReadOptions>[] = [
 export function toReadOptions(options: ReadOptions): ReadOptions {
   const { payload, as, maxBytes } = options;
   return given({ payload, as, maxBytes });
+}
+
+const PREVIEW_CHARS = 60;
+
+export const showTurns: ShowRows<Turn> = tableOf([
+  ['TURN', ({ id }) => id, 'right'],
+  ['DEPTH', ({ depth }) => depth, 'right'],
+  ['TYPE', ({ type }) => type],
+  ['CREATED', ({ createdAt }, screen) => screen.time(createdAt)],
+  ['SIZE', ({ size }) => toSize(size), 'right'],
+  ['PAYLOAD', toPreview],
+]);
+
+/** Shows a turn on one line, for output that goes on while turns arrive. */
+export function toTurnLine(turn: Turn): string {
+  const facts = `${turn.id}  ${toTime(turn.createdAt)}  ${toPlainLine(turn.type, PREVIEW_CHARS)}`;
+  return `${facts}  ${toPreview(turn)}`.trimEnd() + '\n';
+}
+
+/** Shows the start of the payload, and the special facts of the turn, on one line. */
+export function toPreview(turn: Turn): string {
+  const because = turn.reason === undefined ? '' : `: ${turn.reason}`;
+  const marks = [
+    ...(turn.state === 'open' ? ['(open)'] : []),
+    ...(turn.outcome === undefined ? [] : [`(${turn.outcome}${because})`]),
+    ...(turn.tombstone ? [`(tombstone${because})`] : []),
+    ...(turn.patched && !turn.tombstone ? ['(patched)'] : []),
+  ];
+  return toPlainLine([...marks, toPayloadText(turn)].join(' ').trim(), PREVIEW_CHARS);
+}
+
+function toPayloadText(turn: Turn): string {
+  const { payload } = turn.toJSON();
+  if (payload === undefined) return '';
+  if (typeof turn.encoding === 'number' || turn.encoding === 'bytes') return '(bytes)';
+  return typeof payload === 'string' && turn.encoding === 'text'
+    ? payload
+    : JSON.stringify(payload);
+}
+
+/** Prints the turns of a page, and tells people how to see the page before: `back` and the cursor. */
+export async function printPage(io: CommandIo, page: TurnPage, back: string): Promise<void> {
+  const { turns, cursor } = page;
+  await io.printRows(turns, showTurns);
+  if (cursor !== undefined) io.note({ cursor: String(cursor) }, `older: ${back} ${cursor}`);
+}
+
+// Library reads return undefined for an absent thing. A person who names a thing wants to be told that it is absent.
+
+export async function mustGetContext(store: Store, given: GivenContext): Promise<Context> {
+  const isId = typeof given === 'bigint';
+  const context = await (isId ? store.contexts.get(given) : store.contexts.byName(given.name));
+  if (context !== undefined) return context;
+  const id = isId ? String(given) : `@${given.name}`;
+  throw notFound('context', id);
+}
+
+/** An id is taken as it is: the verb that it is for says whether there is such a context. */
+export async function findContextId(store: Store, given: GivenContext): Promise<ContextId> {
+  return typeof given === 'bigint' ? given : (await mustGetContext(store, given)).id;
+}
+
+/** The contexts of the store, and the id of the one that is meant. */
+export async function openContext(
+  io: CommandIo,
+  context: GivenContext,
+): Promise<{ readonly contexts: Contexts; readonly id: ContextId }> {
+  const store = await io.openStore();
+  return { contexts: store.contexts, id: await findContextId(store, context) };
+}
+
+export async function mustGetTurn(store: Store, id: TurnId, options: ReadOptions): Promise<Turn> {
+  const turn = await store.contexts.turn(id, options);
+  if (turn !== undefined) return turn;
+  throw notFound('turn', id);
 }

@@ -1,15 +1,44 @@
-import { isFields } from '../../base/fields.ts';
 import { basename, dirname } from 'node:path';
+import { isFields } from '../../base/fields.ts';
 import { given } from '../../base/given.ts';
 import { at, inTable, textAt, textOf, timeAt } from '../source/fields.ts';
 import type { Source, SourceRecord, Taken, TurnHead } from '../source/source.ts';
 import { SHOWS } from '../show/show-records.ts';
-import { filesAt, titleOf } from './shared.ts';
+import { asTitle, detailsOf, filesAt, flagsOf, readUsage, titleOf, turnOf } from './shared.ts';
+import type { AboutFile } from './shared.ts';
+import type { FoundFile } from '../source/walk-folder.ts';
+
+// Formats of files that people name, because no program keeps them at a place of its own.
+
+type Name = 'chatgpt' | 'claude-ai' | 'jsonl' | 'quipu';
+
+function createFormat(
+  name: Name,
+  title: string,
+  files: Parameters<typeof filesAt>[1],
+  take: (record: SourceRecord) => readonly Taken[],
+): Source {
+  return {
+    name,
+    title,
+    homes: () => [],
+    discover: (place) => filesAt(place, files),
+    isRecord: isFields,
+    read: () => ({ take }),
+    show: SHOWS[name],
+  };
+}
+
+const ROLES: Readonly<Record<string, TurnHead['role']>> = {
+  user: 'user',
+  human: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+  system: 'system',
+};
 
 // ChatGPT and Claude.ai export "your data" as `conversations.json`, one list of all conversations. Each is a
 // tree of messages. The export may be larger than memory, so its items are read one at a time.
-
-const NAME = /^conversations(?:-[0-9]+)?\.json$/;
 
 interface ChatNode {
   readonly id: string;
@@ -30,49 +59,29 @@ interface Chat {
   readonly about: object;
 }
 
-export const chatGpt: Source = {
-  ...createExport('chatgpt', 'ChatGPT export', readChatGpt),
-  show: SHOWS.chatgpt,
-};
-
-export const claudeAi: Source = {
-  ...createExport('claude-ai', 'Claude.ai export', readClaudeAi),
-  show: SHOWS['claude-ai'],
-};
-
 type ReadChat = (value: SourceRecord['value']) => Chat | undefined;
 
-function createExport(name: string, title: string, read: ReadChat): Omit<Source, 'show'> {
-  return {
-    name,
-    title,
-    homes: () => [],
-    discover: (place) =>
-      filesAt(place, {
-        wants: (file) => NAME.test(file),
-        about: ({ path }) => ({
-          session: `${basename(dirname(path))}/${basename(path)}`,
-          form: 'list',
-          details: {},
-        }),
-      }),
-    isRecord: isFields,
-    read: () => ({ take: (record) => takeChat(record, read) }),
+function createExport(name: Name, title: string, read: ReadChat): Source {
+  const files = {
+    wants: (file: string) => /^conversations(?:-[0-9]+)?\.json$/.test(file),
+    about: ({ path }: FoundFile): AboutFile => {
+      const session = `${basename(dirname(path))}/${basename(path)}`;
+      return { session, form: 'list', details: {} };
+    },
   };
+  return createFormat(name, title, files, (record) => takeChat(record, read));
 }
+
+export const chatGpt: Source = createExport('chatgpt', 'ChatGPT export', readChatGpt);
+export const claudeAi: Source = createExport('claude-ai', 'Claude.ai export', readClaudeAi);
 
 function takeChat({ value, raw }: SourceRecord, read: ReadChat): readonly Taken[] {
   const chat = read(value);
   if (chat === undefined) return [{ do: 'aside', raw }];
   const { id: session, title, startedAt, model, nodes, about } = chat;
   const first = nodes.find(({ head }) => head?.role === 'user' && head.flags === undefined);
-  const details = given({
-    title: title === undefined ? undefined : { text: title, from: 'generated' as const },
-    startedAt,
-    model,
-  });
   return [
-    { do: 'details', session, details },
+    ...detailsOf({ title: asTitle(title), startedAt, model }, session),
     ...titleOf(textOf(at(first?.value, 'text'))).map((item) => ({ ...item, session })),
     { do: 'aside', session, raw: JSON.stringify(about) },
     ...nodes.map((node) => toTaken(session, node)),
@@ -84,14 +93,6 @@ function toTaken(session: string, { id, parent, value, head }: ChatNode): Taken 
   if (head === undefined) return { do: 'aside', session, id, parent, raw };
   return { do: 'turn', session, what: 'message', parts: [{ id, raw, value }], parent, head };
 }
-
-const ROLES: Readonly<Record<string, TurnHead['role']>> = {
-  user: 'user',
-  human: 'user',
-  assistant: 'assistant',
-  tool: 'tool',
-  system: 'system',
-};
 
 function readChatGpt(value: SourceRecord['value']): Chat | undefined {
   const id = textAt(value, 'conversation_id') ?? textAt(value, 'id');
@@ -131,12 +132,11 @@ function headOfGpt(message: unknown): TurnHead | undefined {
   if (!isFields(message)) return undefined;
   const role = inTable(ROLES, textAt(message, 'author', 'role')) ?? 'system';
   const hidden = at(message, 'metadata', 'is_visually_hidden_from_conversation') === true;
-  const isMeta = hidden || role === 'system';
   return given({
     at: timeAt(message, 'create_time'),
     role,
     model: textAt(message, 'metadata', 'model_slug'),
-    flags: isMeta ? (['meta'] as const) : undefined,
+    flags: flagsOf({ meta: hidden || role === 'system' }),
   });
 }
 
@@ -164,5 +164,65 @@ function readClaudeAi(value: SourceRecord['value']): Chat | undefined {
     model: undefined,
     nodes,
     about,
+  };
+}
+
+// Plain formats, for histories of programs that have no source of their own: JSON Lines of messages, and the lines that
+// `quipu export --as jsonl` and `quipu context last --json` write. A file is a session. It is
+// known by its path: files of two folders may well have one name.
+
+type ReadLine = (value: SourceRecord['value']) => {
+  readonly parent: string | null | undefined;
+  readonly head: TurnHead;
+};
+
+function createLines(name: Name, title: string, read: ReadLine): Source {
+  const end = /\.(?:jsonl|ndjson)$/;
+  const files = {
+    wants: (file: string) => end.test(file),
+    about: ({ path }: FoundFile): AboutFile => ({ session: path.replace(end, ''), form: 'lines' }),
+  };
+  return createFormat(name, title, files, (record) => takeLine(record, read));
+}
+
+/** `{"role", "content" or "text", "id"?, "parentId"?, "timestamp"?, "model"?, "usage"?}`, and any other fields. */
+export const jsonl: Source = createLines('jsonl', 'JSON Lines', readMessage);
+
+/** A turn as JSON. */
+export const quipuExport: Source = createLines('quipu', 'Quipu export', readTurn);
+
+function takeLine(record: SourceRecord, read: ReadLine): readonly Taken[] {
+  const { value } = record;
+  const { parent, head } = read(value);
+  const said =
+    head.role === 'user' ? titleOf(textOf(at(value, 'content') ?? at(value, 'text'))) : [];
+  return [
+    ...detailsOf({ model: head.model, cwd: textAt(value, 'cwd') }),
+    ...said,
+    turnOf(record, 'message', head, { parent }),
+  ];
+}
+
+function readMessage(value: SourceRecord['value']): ReturnType<ReadLine> {
+  const parent = value['parentId'] ?? value['parent_id'];
+  return {
+    parent: typeof parent === 'string' || parent === null ? parent : undefined,
+    head: given({
+      at: timeAt(value, 'timestamp') ?? timeAt(value, 'created_at'),
+      role: inTable(ROLES, textAt(value, 'role')) ?? 'user',
+      model: textAt(value, 'model'),
+      usage: readUsage(at(value, 'usage')),
+    }),
+  };
+}
+
+function readTurn(value: SourceRecord['value']): ReturnType<ReadLine> {
+  const parent = textAt(value, 'parent');
+  return {
+    parent: parent === '0' ? null : parent,
+    head: given({
+      at: timeAt(value, 'createdAt'),
+      role: inTable(ROLES, textAt(value, 'payload', 'role')) ?? 'user',
+    }),
   };
 }
