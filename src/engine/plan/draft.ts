@@ -54,10 +54,6 @@ export interface LogDraft {
   readonly text: string;
 }
 
-export interface DocDraft {
-  readonly record: DocRecord;
-}
-
 /** The newest version of a document. */
 export interface DocState {
   readonly version: number;
@@ -148,7 +144,7 @@ export class Draft {
   readonly newestPatches: Layer<number, number> = new Layer(this.#layers);
   /** The file-system roots that turns were appended with, by turn. */
   readonly givenRoots: Layer<number, Hash> = new Layer(this.#layers);
-  readonly docs: Layer<string, DocDraft> = new Layer(this.#layers);
+  readonly docs: Layer<string, DocRecord> = new Layer(this.#layers);
   readonly logs: Layer<string, LogDraft> = new Layer(this.#layers);
   readonly types: Layer<string, DeclaredType> = new Layer(this.#layers);
   readonly fileKinds: Layer<string, FileKind> = new Layer(this.#layers);
@@ -277,7 +273,7 @@ export class Draft {
   /** The text of a document. Undefined for one that never existed or was removed. */
   readDoc(name: string): string | undefined {
     const drafted = this.docs.get(name);
-    if (drafted !== undefined) return drafted.record.content;
+    if (drafted !== undefined) return drafted.content;
     return this.#need(`doc ${name}`, async () => (await this.view.getDoc(name))?.content);
   }
 

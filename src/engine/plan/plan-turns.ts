@@ -1,18 +1,29 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
-import { QuipuError, invalid, locked } from '../../base/errors.ts';
+import { NO_TURN, type Hash, type KeyHash, type TurnId } from '../../base/brand.ts';
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
 import { TurnFlag, jumpsToGrandJump } from '../../format/turn-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
-import type { Batch, Idempotency, TurnAppend, TurnOpen } from '../batch.ts';
-import type { TurnRow } from '../rows.ts';
+import type {
+  Batch,
+  Idempotency,
+  TurnAppend,
+  TurnOpen,
+  FsRootAttach,
+  PatchAppend,
+} from '../batch.ts';
+import type { TurnRow, PatchRow } from '../rows.ts';
 import type { Draft, StoredTurn } from './draft.ts';
-import { mustGetSealed, resolveContext } from './plan-contexts.ts';
-import { addFsRoot } from './plan-patches.ts';
+import {
+  mustGetSealed,
+  resolveContext,
+  assertNoOpenTurn,
+  assertExpectedHead,
+} from './plan-contexts.ts';
 import type { Report } from './report.ts';
 import type { PreparedBlob } from '../../format/blob-record.ts';
 import type { ReadyBlobs } from './prepared-batch.ts';
+import type { PatchRecord } from '../../format/patch-record.ts';
 
 /** A turn's part of its batch's key: the hash, or the flag that it continues the turn with the hash. */
 interface KeyPart {
@@ -133,15 +144,6 @@ export function planPlace(
   return { row, jump: planJump(draft, parent), sideJump: parent?.jump ?? 0 };
 }
 
-export function assertNoOpenTurn({ id, openTurn }: HeadRecord): void {
-  if (openTurn === NO_TURN) return;
-  throw locked(
-    'context',
-    String(openTurn),
-    `turn ${openTurn} is open in context ${id}; seal or abort it first`,
-  );
-}
-
 export function declareType(draft: Draft, type: DeclaredType): void {
   const { tag, declared } = draft.view.tagOf(type);
   if (!declared) draft.types.set(tag, type);
@@ -152,15 +154,6 @@ export function planJump(draft: Draft, parent: StoredTurn | undefined): number {
   if (parent === undefined) return 0;
   if (parent.jump === 0 || !jumpsToGrandJump(parent.row.depth)) return Number(parent.row.id);
   return mustGetSealed(draft, BigInt(parent.jump) as TurnId).jump;
-}
-
-export function assertExpectedHead(head: HeadRecord, expected: TurnId | undefined): void {
-  if (expected === undefined || expected === head.head) return;
-  throw new QuipuError(
-    'HEAD_MOVED',
-    `the head of context ${head.id} is turn ${head.head}, not ${expected}; read what is new and try again`,
-    { context: String(head.id), expected: String(expected), head: String(head.head) },
-  );
 }
 
 /** The meaning of a key: turns that are there already, or the hash that its first turn will carry. */
@@ -305,4 +298,54 @@ function planBlob(draft: Draft, blob: PreparedBlob, report: Report): void {
   if (blob.sha256 === undefined || draft.findSha256(blob.sha256) !== undefined) return;
   draft.sha256.set(blob.sha256, blob.hash);
   report.changed = true;
+}
+
+export function planPatch(draft: Draft, patch: PatchAppend, report: Report): void {
+  if (draft.getOpen(patch.turn) !== undefined) {
+    throw invalid('patch', `names turn ${patch.turn}, which is still open`);
+  }
+  const { turn, tombstone, encoding, payload, size, expectedSeq } = patch;
+  mustGetSealed(draft, turn);
+  draft.assertBlob(payload);
+  const number = Number(turn);
+  const newest = draft.newestPatch(number);
+  if (expectedSeq !== undefined && expectedSeq !== newest) {
+    throw new QuipuError(
+      'HEAD_MOVED',
+      `the newest patch on turn ${turn} is ${newest}, not ${expectedSeq}; read it and try again`,
+      { context: String(turn), expected: String(expectedSeq), head: String(newest) },
+    );
+  }
+  const { nowMs: createdAt } = draft;
+  const seq = draft.counters.nextPatch;
+  const row: PatchRow = { seq, turn, tombstone, encoding, payload, size, createdAt };
+  draft.counters.nextPatch += 1;
+  draft.patches.set(seq, { ...row, fsRoot: false });
+  draft.newestPatches.set(number, seq);
+  report.patches.push(row);
+  report.changed = true;
+}
+
+export function planFsRoot(draft: Draft, attach: FsRootAttach, report: Report): void {
+  if (draft.getOpen(attach.turn) === undefined) mustGetSealed(draft, attach.turn);
+  addFsRoot(draft, attach, report);
+}
+
+/** Trusts that the turn exists. */
+function addFsRoot(draft: Draft, { turn, root }: FsRootAttach, report: Report): void {
+  if (!draft.hasBlob(root)) {
+    const message = `there is no fs root tree blob ${root}; put it first`;
+    throw notFound('fs root tree blob', root, message);
+  }
+  const { nowMs: createdAt } = draft;
+  const seq = draft.counters.nextPatch;
+  draft.counters.nextPatch += 1;
+  draft.patches.set(seq, { ...rootPatch(turn, root), seq, createdAt });
+  report.fsRoots.push({ turn, root, seq });
+  report.changed = true;
+}
+
+/** A file-system root is kept as a patch. */
+export function rootPatch(turn: TurnId, payload: Hash): Omit<PatchRecord, 'seq' | 'createdAt'> {
+  return { turn, payload, tombstone: false, fsRoot: true, encoding: 0, size: 0 };
 }

@@ -203,7 +203,7 @@ export function writeRecords(transaction: Transaction, writes: RecordWrites): vo
     totals.logs += (state === undefined ? 0 : 1) - (view.hadLog(name) ? 1 : 0);
   }
   writeLogs(transaction, logs);
-  const docs = [...draft.docs.entries()].map(([, { record }]) => record);
+  const docs = [...draft.docs.entries()].map(([, doc]) => doc);
   if (docs.length === 0) return;
   for (const { name, content } of docs) {
     const before = view.findDoc(name);
