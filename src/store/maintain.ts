@@ -1,15 +1,12 @@
 import { shown } from '../base/text.ts';
 import { join } from 'node:path';
-import { jsonable } from '../base/jsonable.ts';
-import type { Jsonable } from '../base/jsonable.ts';
+import { jsonable, type Jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
 import type { Progress, EngineStats } from '../engine/engine.ts';
-import { withCopies } from '../engine/upkeep.ts';
-import type { BackupReport, FileCopies } from '../engine/upkeep.ts';
+import { withCopies, type BackupReport, type FileCopies } from '../engine/upkeep.ts';
 import type { QueueProblem } from '../queue/upkeep/verify-queues.ts';
 import { removeDrafts } from './create-blobs.ts';
-import { queuesFolder } from './kinds.ts';
-import type { QueuesPlace, StoreHome } from './kinds.ts';
+import { queuesFolder, type QueuesPlace, type StoreHome } from './kinds.ts';
 import type { GcOptions, GcReport } from '../maintain/collect-garbage.ts';
 import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
