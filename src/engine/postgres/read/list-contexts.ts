@@ -3,7 +3,7 @@ import { encodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Sql } from '../../../postgres/sql.ts';
 import type { ContextList, ContextQuery, TimeRange } from '../../engine.ts';
-import { toRange } from '../../meta-fields.ts';
+import { toRange } from '../../context-meta.ts';
 import { CONTEXT_COLUMNS, toContextRow } from './rows.ts';
 import type { ContextColumns } from './rows.ts';
 

@@ -3,15 +3,14 @@ import { unsupported } from '../../../base/errors.ts';
 import type { Adoption } from '../../adoption.ts';
 import type { LineErasure, Upkeep } from '../../upkeep.ts';
 import { postgresRecords } from '../read/postgres-records.ts';
-import { ADD_TOTALS, NOTHING_ADDED, takeClockAlone, totalValues } from '../feed/clock.ts';
+import { takeClockAlone } from '../feed/clock.ts';
 import type { OwnReliance } from '../commit/commit-group.ts';
 import type { CollectionParts } from './collection.ts';
 import { hashToBytes } from '../../../base/hash.ts';
 import type { Database } from '../../../postgres/database.ts';
 import { prepared } from '../../../postgres/sql.ts';
 import { padLine } from '../../json-text.ts';
-import { NOTE_ERASED } from '../blobs/write-blobs.ts';
-import { DROP_BLOBS } from './sweep.ts';
+import { NOTE_ERASED, dropBlobs } from '../blobs/write-blobs.ts';
 
 export interface UpkeepParts extends Omit<CollectionParts, 'setReliance'> {
   /** One commit that adopts records. */
@@ -77,14 +76,8 @@ const REPLACE_LINES = prepared('replace-lines')`
 async function eraseBlob(database: Database, hash: Hash): Promise<void> {
   await database.write(async (transaction) => {
     const clock = await takeClockAlone(database, transaction, 'erasing');
-    const [gone] = await transaction.query<{ blobs: number; size: number; stored: number }>(
-      DROP_BLOBS,
-      [[hashToBytes(hash)], clock.seq],
-    );
-    const { blobs = 0, size = 0, stored = 0 } = gone ?? {};
-    if (blobs === 0) return;
-    const totals = { blobs: -blobs, blobBytes: -size, storedBytes: -stored };
-    transaction.send(ADD_TOTALS, totalValues({ ...NOTHING_ADDED, ...totals }));
+    const gone = await dropBlobs(transaction, [hash], clock.seq);
+    if (gone.blobs === 0) return;
     transaction.send(NOTE_ERASED, [[hashToBytes(hash)]]);
     transaction.send(DROP_CHANGES);
   });
