@@ -132,9 +132,46 @@ export class Database implements Sql {
     }
   }
 
-  /** Calls back for every notification, on a connection of its own. */
+  /**
+   * Calls back for every notification until the returned function is called, on as many connections of its own as needed.
+   * Trusts `channel` to be a plain name. A notification is a hint: a caller that must not miss one polls from time to
+   * time.
+   */
   listen(channel: string, listening: Listening): () => Promise<void> {
-    return listen(() => new pg.Client(this.#config), channel, listening);
+    const ended = new AbortController();
+    const running = this.#listen(channel, listening, ended.signal);
+    return async () => {
+      ended.abort();
+      await running;
+    };
+  }
+
+  async #listen(channel: string, listening: Listening, signal: AbortSignal): Promise<void> {
+    let patience = new Patience(FOREVER);
+    while (!signal.aborted) {
+      const client = new pg.Client(this.#config);
+      let isGone: () => void = () => undefined;
+      const gone = new Promise<void>((resolve) => {
+        isGone = resolve;
+        client.on('error', isGone);
+        client.on('end', isGone);
+        signal.addEventListener('abort', isGone, { once: true });
+      });
+      client.on('notification', ({ payload = '' }) => listening.heard(payload));
+      try {
+        await client.connect();
+        await client.query(`LISTEN ${channel}`);
+        patience = new Patience(FOREVER);
+        listening.began();
+        await gone;
+      } catch {
+        // The server is away. The listener learns of the gap by the next `began`.
+      }
+      // The signal outlives many connections.
+      signal.removeEventListener('abort', isGone);
+      await client.end().catch(() => undefined);
+      if (!signal.aborted) await patience.pause(signal);
+    }
   }
 
   async close(): Promise<void> {
@@ -283,56 +320,6 @@ interface Listening {
 }
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
-
-/**
- * Listens until the returned function is called, over as many connections as needed. Trusts `channel` to be a plain
- * name. A notification is a hint: a caller that must not miss one polls from time to time.
- */
-function listen(
-  connect: () => pg.Client,
-  channel: string,
-  listening: Listening,
-): () => Promise<void> {
-  const ended = new AbortController();
-  const running = run(connect, channel, listening, ended.signal);
-  return async () => {
-    ended.abort();
-    await running;
-  };
-}
-
-async function run(
-  connect: () => pg.Client,
-  channel: string,
-  listening: Listening,
-  signal: AbortSignal,
-): Promise<void> {
-  let patience = new Patience(FOREVER);
-  while (!signal.aborted) {
-    const client = connect();
-    let isGone: () => void = () => undefined;
-    const gone = new Promise<void>((resolve) => {
-      isGone = resolve;
-      client.on('error', isGone);
-      client.on('end', isGone);
-      signal.addEventListener('abort', isGone, { once: true });
-    });
-    client.on('notification', ({ payload = '' }) => listening.heard(payload));
-    try {
-      await client.connect();
-      await client.query(`LISTEN ${channel}`);
-      patience = new Patience(FOREVER);
-      listening.began();
-      await gone;
-    } catch {
-      // The server is away. The listener learns of the gap by the next `began`.
-    }
-    // The signal outlives many connections.
-    signal.removeEventListener('abort', isGone);
-    await client.end().catch(() => undefined);
-    if (!signal.aborted) await patience.pause(signal);
-  }
-}
 
 /** A retry deadline, with pauses that grow. */
 class Patience {

@@ -71,16 +71,14 @@ function toCollection(
   began: Began,
   { reliance }: CollectionOptions,
 ): Collection {
-  const { id, seq, beforeMs, nextTurn, nextPatch, open } = began;
+  const { id, nextTurn, nextPatch, open } = began;
   const steps = new Sweep(database, began, reliance);
   return {
     firstNewTurn: BigInt(nextTurn) as TurnId,
     openTurns: [...open].map((turn) => BigInt(turn) as TurnId),
 
     async *turns() {
-      type Row = { id: number; parent: number; payload: Uint8Array };
-      const paging = { begin: nextTurn, at: (row: Row) => row.id, rows: PAGE_ROWS };
-      for await (const page of pagesOf(database, TURN_EDGES, paging)) {
+      for await (const page of steps.turnPages(PAGE_ROWS)) {
         yield page
           .filter((row) => !open.has(row.id))
           .map((row) => ({
@@ -104,10 +102,7 @@ function toCollection(
     },
 
     async *blobs() {
-      type Row = { hash: Uint8Array; size: number; stored_size: number; old: boolean };
-      const paging = { begin: Buffer.alloc(0), at: (row: Row) => row.hash, rows: PAGE_ROWS };
-      const more = [seq, beforeMs];
-      for await (const page of pagesOf(database, BLOBS, { ...paging, more })) {
+      for await (const page of steps.blobPages(PAGE_ROWS)) {
         yield page.map(({ hash, size, stored_size: stored, old }) => ({
           hash: bytesToHash(hash),
           size,
@@ -200,6 +195,19 @@ interface Began {
   readonly open: ReadonlySet<number>;
 }
 
+interface TurnColumns {
+  readonly id: number;
+  readonly parent: number;
+  readonly payload: Uint8Array;
+}
+
+interface BlobColumns {
+  readonly hash: Uint8Array;
+  readonly size: number;
+  readonly stored_size: number;
+  readonly old: boolean;
+}
+
 interface Note {
   readonly nth: number;
   readonly hash: Uint8Array | null;
@@ -221,10 +229,24 @@ class Sweep {
     this.#lastChange = began.seq;
   }
 
+  turnPages(rows: number): AsyncIterable<readonly TurnColumns[]> {
+    const paging = { begin: this.#began.nextTurn, at: ({ id }: TurnColumns) => id, rows };
+    return pagesOf(this.#database, TURN_EDGES, paging);
+  }
+
+  blobPages(rows: number): AsyncIterable<readonly BlobColumns[]> {
+    const { seq, beforeMs } = this.#began;
+    const paging = {
+      begin: Buffer.alloc(0),
+      at: ({ hash }: BlobColumns): Uint8Array => hash,
+      rows,
+    };
+    return pagesOf(this.#database, BLOBS, { ...paging, more: [seq, beforeMs] });
+  }
+
   async takeTurns(plan: SweepPlan): Promise<void> {
-    const { nextTurn, open } = this.#began;
-    const paging = { begin: nextTurn, at: ({ id }: { id: number }) => id, rows: STEP_ROWS };
-    for await (const page of pagesOf(this.#database, TURN_EDGES, paging)) {
+    const { open } = this.#began;
+    for await (const page of this.turnPages(STEP_ROWS)) {
       const isDead = (id: number): boolean =>
         !open.has(id) && !plan.isLiveTurn(BigInt(id) as TurnId);
       const dead = page.map(({ id }) => id).filter(isDead);
@@ -238,20 +260,16 @@ class Sweep {
   }
 
   async takeBlobs(plan: SweepPlan, progress?: Progress): Promise<SweepReport> {
-    const { seq, beforeMs } = this.#began;
     let removedBlobs = 0;
     let freedBytes = 0;
-    type Row = { hash: Uint8Array; old: boolean };
-    const paging = { begin: Buffer.alloc(0), at: ({ hash }: Row) => hash, rows: STEP_ROWS };
-    const more = [seq, beforeMs];
-    for await (const page of pagesOf(this.#database, BLOBS, { ...paging, more })) {
+    for await (const page of this.blobPages(STEP_ROWS)) {
       const old = page.filter((blob) => blob.old).map(({ hash }) => bytesToHash(hash));
       const dead = old.filter((hash) => !plan.isLive(hash));
       if (dead.length > 0) {
         const gone = await this.#step(async (transaction) => {
           await plan.settle?.();
           const stillDead = dead.filter((hash) => !plan.isLive(hash));
-          return dropBlobs(transaction, stillDead, seq);
+          return dropBlobs(transaction, stillDead, this.#began.seq);
         });
         removedBlobs += gone.blobs;
         freedBytes += gone.stored + gone.blobs * BLOB_ROW_BYTES;
