@@ -2,13 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { NO_TURN, type TurnId } from '../base/brand.ts';
 import { VALUE_BOUNDS, findExcess } from '../base/bounded-json.ts';
 import { isQuipuError } from '../base/errors.ts';
-import { groupsOf } from '../base/groups-of.ts';
-import { untilFirst } from '../base/until-first.ts';
+import { groupsOf, eachPage } from '../base/pages.ts';
+import { untilFirst } from '../base/retry.ts';
 import type { Context } from '../context/context.ts';
 import type { AppendOptions, NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
-import { eachPage } from '../base/each-page.ts';
 
 // The threads of an agent are contexts with names of several parts, such as `langgraph/<thread>/<namespace>/0`. A slash
 // in a part is escaped, so no part can reach into another thread.

@@ -1,5 +1,5 @@
 import { isQuipuError } from '../base/errors.ts';
-import { pauseMs } from '../base/pause.ts';
+import { pauseMs } from '../base/retry.ts';
 import { isOutcomeUnknown } from './transport.ts';
 
 // The client in a browser uses this too, so nothing here depends on Node.

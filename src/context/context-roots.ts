@@ -1,11 +1,11 @@
 import { NO_TURN, type ContextId, type TurnId } from '../base/brand.ts';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
-import { eachDoc } from '../engine/each-name.ts';
+import { eachDoc } from '../engine/names.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { ContextRow } from '../engine/rows.ts';
 import { HEAD_MOVES_PREFIX, decodeHeadMoves } from '../format/head-moves.ts';
-import { eachPage } from '../base/each-page.ts';
+import { eachPage } from '../base/pages.ts';
 
 const PAGE_CONTEXTS = 1000;
 

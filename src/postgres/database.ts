@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from './transaction.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pauseMs } from '../base/pause.ts';
+import { pauseMs } from '../base/retry.ts';
 
 // One database and the connections to it. Every call gets an answer or an error with a stable code. Short absences
 // of the server go unnoticed: work that was certainly not carried out is repeated.

@@ -1,14 +1,7 @@
 import type { Batch, DocChange, TurnAppend } from '../engine/batch.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { Encoding } from '../format/turn-record.ts';
-import {
-  findStream,
-  tailOf,
-  untilSettled,
-  used,
-  type LiveStream,
-  type StreamParts,
-} from './find-stream.ts';
+import { findStream, tailOf, used, type LiveStream, type StreamParts } from './find-stream.ts';
 import { CLOSED_TYPE, MESSAGE_TYPE, type Message, toMessage, mediaType } from './message.ts';
 import {
   decodeProducer,
@@ -108,67 +101,7 @@ function checkProducer(
   return seq === last.seq + 1 ? undefined : { is: 'gap', expected: last.seq + 1, received: seq };
 }
 
-/** Requests, and bytes of messages, that go into one commit. */
-const GROUP_REQUESTS = 256;
-const GROUP_BYTES = 4 * 1024 * 1024;
-
-interface Waiting {
-  readonly request: AppendRequest;
-  readonly resolve: (answer: AppendAnswer) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/**
- * Appends to streams. Requests for one stream are decided in the order in which they came. Those that come while a
- * commit is on its way share the next one, so a busy stream needs fewer syncs than it has messages.
- */
-export class Appends {
-  readonly #parts: StreamParts;
-  readonly #lines = new Map<string, Waiting[]>();
-
-  constructor(parts: StreamParts) {
-    this.#parts = parts;
-  }
-
-  append(name: string, request: AppendRequest): Promise<AppendAnswer> {
-    return new Promise((resolve, reject) => {
-      const line = this.#lines.get(name);
-      const waiting = { request, resolve, reject };
-      if (line !== undefined) line.push(waiting);
-      else {
-        const first = [waiting];
-        this.#lines.set(name, first);
-        void this.#work(name, first);
-      }
-    });
-  }
-
-  async #work(name: string, line: Waiting[]): Promise<void> {
-    while (line.length > 0) {
-      const group = line.splice(0, countFitting(line));
-      try {
-        const requests = group.map(({ request }) => request);
-        const answers = await untilSettled(() => appendGroup(this.#parts, name, requests));
-        for (const [index, answer] of answers.entries()) group[index]?.resolve(answer);
-      } catch (error) {
-        for (const { reject } of group) reject(error);
-      }
-    }
-    this.#lines.delete(name);
-  }
-}
-
-/** At least one. */
-function countFitting(line: readonly Waiting[]): number {
-  let bytes = 0;
-  for (const [index, { request }] of line.entries()) {
-    bytes += request.message?.bytes.length ?? 0;
-    if (index > 0 && (index === GROUP_REQUESTS || bytes > GROUP_BYTES)) return index;
-  }
-  return line.length;
-}
-
-async function appendGroup(
+export async function appendGroup(
   parts: StreamParts,
   name: string,
   requests: readonly AppendRequest[],

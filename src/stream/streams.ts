@@ -1,11 +1,11 @@
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { Engine } from '../engine/engine.ts';
 import {
-  Appends,
   type AppendAnswer,
   type AppendRequest,
   NOTHING,
   toTurns,
+  appendGroup,
 } from './append-group.ts';
 import {
   findStream,
@@ -192,16 +192,26 @@ async function readMessage(
   throw invalid('Stream-Fork-Sub-Offset', 'is a part of a message that was changed or erased');
 }
 
+/** Requests, and bytes of messages, that go into one commit. */
+const GROUP_REQUESTS = 256;
+const GROUP_BYTES = 4 * 1024 * 1024;
+
+interface Waiting {
+  readonly request: AppendRequest;
+  readonly resolve: (answer: AppendAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** Streams of messages over an engine: what the Durable Streams protocol asks of a store. docs/design/streams.md */
 export class Streams {
   readonly #parts: StreamParts;
-  readonly #appends: Appends;
+  /** The requests to append that wait, by stream. */
+  readonly #lines = new Map<string, Waiting[]>();
   /** Forks change the document of their source, by its name. Those of this process take turns. */
   readonly #forks = new OneAtATime<string>();
 
   constructor(engine: Engine, clock: () => number = Date.now) {
     this.#parts = { engine, clock };
-    this.#appends = new Appends(this.#parts);
   }
 
   create(name: string, given: NewStream): Promise<CreatedStream> {
@@ -209,9 +219,35 @@ export class Streams {
     return this.#forks.run(key, () => createStream(this.#parts, name, given));
   }
 
-  /** Durable when it resolves. */
+  /**
+   * Durable when it resolves. Requests for one stream are decided in the order in which they came. Those that come while
+   * a commit is on its way share the next one, so a busy stream needs fewer syncs than it has messages.
+   */
   append(name: string, request: AppendRequest): Promise<AppendAnswer> {
-    return this.#appends.append(name, request);
+    return new Promise((resolve, reject) => {
+      const line = this.#lines.get(name);
+      const waiting = { request, resolve, reject };
+      if (line !== undefined) line.push(waiting);
+      else {
+        const first = [waiting];
+        this.#lines.set(name, first);
+        void this.#work(name, first);
+      }
+    });
+  }
+
+  async #work(name: string, line: Waiting[]): Promise<void> {
+    while (line.length > 0) {
+      const group = line.splice(0, countFitting(line));
+      try {
+        const requests = group.map(({ request }) => request);
+        const answers = await untilSettled(() => appendGroup(this.#parts, name, requests));
+        for (const [index, answer] of answers.entries()) group[index]?.resolve(answer);
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#lines.delete(name);
   }
 
   find(name: string): Promise<LiveStream | GoneStream | undefined> {
@@ -238,4 +274,14 @@ export class Streams {
     const key = (await this.find(name))?.record.fork?.from ?? name;
     return this.#forks.run(key, () => removeStream(this.#parts, name));
   }
+}
+
+/** The number of the first requests that go into one commit: at least one. */
+function countFitting(line: readonly Waiting[]): number {
+  let bytes = 0;
+  for (const [index, { request }] of line.entries()) {
+    bytes += request.message?.bytes.length ?? 0;
+    if (index > 0 && (index === GROUP_REQUESTS || bytes > GROUP_BYTES)) return index;
+  }
+  return line.length;
 }

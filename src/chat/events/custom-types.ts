@@ -1,7 +1,7 @@
 import { isFields } from '../../base/fields.ts';
 import { corrupt, invalid, notFound } from '../../base/errors.ts';
 import { checkLine, shown } from '../../base/text.ts';
-import { untilFirst } from '../../base/until-first.ts';
+import { untilFirst } from '../../base/retry.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { TITLE_CHARS_MAX, TYPE_CHARS_MAX, TYPES_MAX } from './limits.ts';
 import { isKnownType } from './payloads.ts';

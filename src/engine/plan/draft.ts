@@ -9,20 +9,21 @@ import type { ContextMeta, TurnRow } from '../rows.ts';
 import type { BulkExtent, Intake, ReadyBlobs } from './prepared-batch.ts';
 import type { PreparedBlob } from '../../format/blob-record.ts';
 
-/** A turn as stored: the row that callers see, and the fields that find its ancestors and its retries. */
-export interface StoredTurn {
+/** The row that callers see, and the fields that find its ancestors. */
+export interface PlacedTurn {
   readonly row: TurnRow;
   readonly jump: number;
   /** The parent's jump. */
   readonly sideJump: number;
+}
+
+/** A turn as stored, with the field that finds its retries. */
+export interface StoredTurn extends PlacedTurn {
   readonly idempotency: KeyHash | undefined;
 }
 
 /** A turn being streamed into. Its bytes are kept apart until it is sealed. */
-export interface OpenTurn {
-  readonly row: TurnRow;
-  readonly jump: number;
-  readonly sideJump: number;
+export interface OpenTurn extends PlacedTurn {
   /** The number of pieces that the turn's text came in. */
   readonly deltas: number;
 }

@@ -12,7 +12,7 @@ import type {
 } from '../adoption.ts';
 import { assertJsonText } from '../json-text.ts';
 import { assertName } from '../names.ts';
-import type { Draft, StoredTurn } from './draft.ts';
+import type { Draft, PlacedTurn } from './draft.ts';
 import {
   forgetMoves,
   mustGetSealed,
@@ -188,7 +188,7 @@ export function adoptTurn(draft: Draft, entry: TurnEntry, report: Report): void 
   else report.turns.push(turn.row);
 }
 
-function planRecord(draft: Draft, row: TurnRow): Omit<StoredTurn, 'idempotency'> {
+function planRecord(draft: Draft, row: TurnRow): PlacedTurn {
   const { id, flags, payload, type, version } = row;
   if ((flags & NEVER_STORED) !== 0 || payload === undefined) {
     throw invalid(
@@ -212,7 +212,7 @@ export function assertPayload(draft: Draft, hash: Hash): void {
 }
 
 /** A record that holds the turn's number and belongs to no context. */
-function stubOf({ id }: TurnEntry): Omit<StoredTurn, 'idempotency'> {
+function stubOf({ id }: TurnEntry): PlacedTurn {
   const place = { parent: NO_TURN, context: 0n as TurnRow['context'], depth: 0 };
   const about = { type: '', version: 0, encoding: 0, flags: 0, createdAt: 0 };
   // A record needs some payload. The payload of a turn that is gone is never read.

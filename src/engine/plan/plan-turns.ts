@@ -13,7 +13,7 @@ import type {
   PatchAppend,
 } from '../batch.ts';
 import type { TurnRow, PatchRow } from '../rows.ts';
-import type { Draft, StoredTurn } from './draft.ts';
+import type { Draft, StoredTurn, PlacedTurn } from './draft.ts';
 import {
   mustGetSealed,
   resolveContext,
@@ -116,7 +116,7 @@ export function planPlace(
   head: HeadRecord,
   turn: TurnOpen,
   content: Pick<TurnRow, 'payload' | 'size' | 'flags'>,
-): { row: TurnRow; jump: number; sideJump: number } {
+): PlacedTurn {
   assertNoOpenTurn(head);
   assertExpectedHead(head, turn.expectedHead);
   const parentId = turn.parent ?? head.head;

@@ -1,6 +1,6 @@
 import { toContextId } from '../../base/brand.ts';
 import type { AdoptedContext, DocEntry } from '../../engine/adoption.ts';
-import { namePages } from '../../engine/each-name.ts';
+import { namePages } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { contextOfMoves } from '../../format/head-moves.ts';
 import { mapFew, type Pair } from './pair.ts';

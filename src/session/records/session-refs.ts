@@ -3,7 +3,7 @@ import { isQuipuError, corrupt } from '../../base/errors.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
-import { eachName } from '../../engine/each-name.ts';
+import { eachName } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { DocRow } from '../../engine/rows.ts';
 import type { BlobToPut } from '../entries/blob-reference.ts';

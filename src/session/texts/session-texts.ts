@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { eachDoc, eachName } from '../../engine/each-name.ts';
+import { eachDoc, eachName } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import type { TextMarks, TextPage, TextSource, TextDocument } from '../../engine/texts.ts';

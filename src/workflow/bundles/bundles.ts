@@ -4,7 +4,7 @@ import { kindOf } from '../../base/text.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { REGISTRY_DOC, checkName, isHash, parseObject, unreadable } from '../home/documents.ts';
-import { untilFirst } from '../../base/until-first.ts';
+import { untilFirst } from '../../base/retry.ts';
 import type { Descriptor } from './descriptor.ts';
 
 export interface RegisteredBundle extends Registered {
