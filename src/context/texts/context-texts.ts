@@ -8,7 +8,7 @@ import {
 } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { BlobUse, Engine, Tips } from '../../engine/engine.ts';
-import type { ContextRow, TurnRow } from '../../engine/rows.ts';
+import type { TurnRow } from '../../engine/rows.ts';
 import type {
   TextChange,
   TextDocument,
@@ -105,7 +105,10 @@ async function newestOf(engine: Engine, head: TurnId, row: TurnRow): Promise<Tur
 async function* readForks(engine: Engine, mark: TurnMark, tips: Tips): AsyncGenerator<TextPage> {
   while (mark.context < tips.context) {
     const ids = numbers(mark.context, tips.context, PAGE_TURNS) as ContextId[];
-    const rows = await getContexts(engine, ids);
+    const rows = await oneByOne(
+      ids,
+      async (contexts) => (await engine.getMany({ contexts })).contexts,
+    );
     const forked = rows.filter(({ base }) => base !== NO_TURN);
     const wanted = await getTurns(engine, rising(forked.map(({ base }) => base)));
     const bases = new Map(wanted.map((row) => [row.id, row]));
@@ -275,10 +278,6 @@ async function readBeginning(engine: Engine, payload: Hash): Promise<Uint8Array>
 
 function getTurns(engine: Engine, ids: readonly TurnId[]): Promise<readonly TurnRow[]> {
   return oneByOne(ids, async (turns) => (await engine.getMany({ turns })).turns);
-}
-
-function getContexts(engine: Engine, ids: readonly ContextId[]): Promise<readonly ContextRow[]> {
-  return oneByOne(ids, async (contexts) => (await engine.getMany({ contexts })).contexts);
 }
 
 /** A damaged record is left out, and hides no other. */
