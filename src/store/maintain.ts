@@ -126,28 +126,22 @@ async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[
   return repairQueues(folder);
 }
 
+/** Adds the files that do not go through the engine after the engine's own. */
 async function backUp(home: StoreHome, to: string, progress?: Progress): Promise<BackupReport> {
-  const copies: FileCopies[] = [];
-  const report = await home.engine.upkeep.backup(to, progress, async () => {
-    copies.push(...(await copyFiles(home, to)));
-  });
-  return withCopies(report, copies);
-}
-
-/** Adds the files that do not go through the engine to a backup, after the engine's own. */
-async function copyFiles(home: StoreHome, to: string): Promise<FileCopies[]> {
   const { engine, folder } = home;
   const copies: FileCopies[] = [];
-  const queues = queuesFolder(home);
-  if (queues !== undefined) {
-    const { copyQueues } = await import('../queue/upkeep/back-up-queues.ts');
-    copies.push(await copyQueues(queues, join(to, 'queues')));
-  }
-  if (folder !== undefined) {
-    const { copySessions } = await import('./session-upkeep.ts');
-    copies.push(await copySessions(engine, folder, to));
-  }
-  return copies;
+  const report = await engine.upkeep.backup(to, progress, async () => {
+    const queues = queuesFolder(home);
+    if (queues !== undefined) {
+      const { copyQueues } = await import('../queue/upkeep/back-up-queues.ts');
+      copies.push(await copyQueues(queues, join(to, 'queues')));
+    }
+    if (folder !== undefined) {
+      const { copySessions } = await import('./session-upkeep.ts');
+      copies.push(await copySessions(engine, folder, to));
+    }
+  });
+  return withCopies(report, copies);
 }
 
 async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {
