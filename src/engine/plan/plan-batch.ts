@@ -27,12 +27,11 @@ export function planBatch(draft: Draft, batch: PreparedBatch): Planned {
   if (known !== undefined && known.length === keyed?.length) return replay({ turns: known });
   const made = findMade(draft, changes, batch.blobs.length);
   if (made !== undefined) return replay({ contexts: [made] });
-  const hash = first?.hash;
   const report = new Report();
   planBlobs(draft, batch, report);
   changes.contexts?.forEach((change) => planContext(draft, change, report));
   if (changes.turns !== undefined) {
-    if (keyed === undefined) planTurns(draft, changes.turns, report, hash);
+    if (keyed === undefined) planTurns(draft, changes.turns, report, first?.hash);
     else planKeyedTurns(draft, changes.turns, report, keyed);
   }
   changes.opens?.forEach((open) => planOpen(draft, open, report));

@@ -61,7 +61,7 @@ export function planKeyedTurns(
     const append = appends[at] as TurnAppend;
     expected = append.expectedHead ?? expected;
     // The same key may stand in the batch twice.
-    const known = row ?? findSame(draft, { key, hash, first: draft.keys.get(hash) }, [append])?.[0];
+    const known = row ?? findSame(draft, { key, first: draft.keys.get(hash) }, [append])?.[0];
     if (known === undefined) {
       const condition = expected === undefined ? {} : { expectedHead: expected };
       planTurn(draft, { ...append, ...condition }, report, { idempotency: hash, flags: 0 });
@@ -156,21 +156,22 @@ export function planJump(draft: Draft, parent: StoredTurn | undefined): number {
   return mustGetSealed(draft, BigInt(parent.jump) as TurnId).jump;
 }
 
-/** The meaning of a key: turns that are there already, or the hash that its first turn will carry. */
-type First =
-  | { readonly turns: readonly TurnRow[]; readonly hash?: undefined }
-  | { readonly turns?: undefined; readonly hash: KeyHash };
-
-/** Throws when the key was seen before with other turns. */
-export function findFirst(draft: Draft, key: Idempotency, appends: readonly TurnAppend[]): First {
+/**
+ * The hash that the first turn of the batch carries, and the turns if the key has made them already. Throws when the key
+ * was seen before with other turns.
+ */
+export function findFirst(
+  draft: Draft,
+  key: Idempotency,
+  appends: readonly TurnAppend[],
+): { readonly hash: KeyHash; readonly turns: readonly TurnRow[] | undefined } {
   if (appends.length === 0)
     throw invalid('idempotency', 'needs a turn: a batch without turns takes no key');
   if (appends.some((append) => append.context !== key.context)) {
     throw invalid('idempotency', 'covers one context, but a turn of the batch goes to another');
   }
   const resolved = resolveKey(draft, key);
-  const turns = findSame(draft, resolved, appends);
-  return turns === undefined ? { hash: resolved.hash } : { turns };
+  return { hash: resolved.hash, turns: findSame(draft, resolved, appends) };
 }
 
 /** A turn with a key of its own, and the turn that this key has made already. */
@@ -213,7 +214,7 @@ interface ResolvedKey {
 /** The turns that the key has made. Throws when they are not the turns of `appends`. */
 function findSame(
   draft: Draft,
-  { key, first }: ResolvedKey,
+  { key, first }: Omit<ResolvedKey, 'hash'>,
   appends: readonly TurnAppend[],
 ): readonly TurnRow[] | undefined {
   if (first === undefined) return undefined;
