@@ -1,6 +1,5 @@
 import { HttpTransport } from './client/http/http-transport.ts';
-import { parseAddress } from './client/parse-address.ts';
-import type { Address } from './client/parse-address.ts';
+import { parseAddress, type Address } from './client/parse-address.ts';
 import { RemoteEngine } from './client/remote-engine.ts';
 import { remoteQueues, remoteVerbs } from './client/remote-verbs.ts';
 import { TIMEOUT_MS_DEFAULT } from './client/transport.ts';
@@ -9,6 +8,7 @@ import { SocketTransport } from './client/socket/socket-transport.ts';
 import type { Transport } from './client/transport.ts';
 import { createStore } from './store/create-store.ts';
 import type { Store } from './store/store.ts';
+import { given } from './base/given.ts';
 
 export interface ConnectOptions {
   /** Authenticates the client, where the server asks for that. */
@@ -48,7 +48,7 @@ export function storeOver(
     elsewhere,
     search: elsewhere,
     queues: { queues: remoteQueues(engine) },
-    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+    ...given({ maxPayloadBytes }),
   });
 }
 

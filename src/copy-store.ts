@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { invalid, unsupported } from './base/errors.ts';
 import { parsePlace } from './base/place.ts';
-import { eachName } from './engine/each-name.ts';
+import { eachName } from './engine/names.ts';
 import type { Engine } from './engine/engine.ts';
 import { openFilesEngine } from './engine/files/open-files-engine.ts';
 import type { Progress } from './engine/progress.ts';

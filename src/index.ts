@@ -45,8 +45,7 @@ export type {
 export type { EngineStats, Progress } from './engine/engine.ts';
 export type { BackupReport, BlobNeed, CheckCounts, EraseReport, Problem } from './engine/upkeep.ts';
 export type { GcOptions, GcReport } from './maintain/collect-garbage.ts';
-export type { RemovedContext, RetainReport } from './maintain/retain-contexts.ts';
-export type { RetentionPolicy } from './maintain/retain-contexts.ts';
+export type { RemovedContext, RetainReport, RetentionPolicy } from './maintain/retain-contexts.ts';
 export type { VerifyOptions, VerifyReport } from './maintain/verify-store.ts';
 export type { Context, ContextJson } from './context/context.ts';
 export type { MetaCondition, MetaConditions } from './context/meta-condition.ts';
@@ -75,14 +74,16 @@ export type {
   TurnDiff,
   TurnEraseReport,
   TurnPage,
+  OpenTurn,
+  Patch,
+  PatchJson,
+  Pin,
+  PinOptions,
 } from './context/contexts.ts';
-export type { OpenTurn } from './context/contexts.ts';
-export type { Patch, PatchJson } from './context/contexts.ts';
-export type { Pin, PinOptions } from './context/contexts.ts';
-export type { StandardSchema } from './context/typed/typed-contexts.ts';
 export type {
   OtherType,
   Schemas,
+  StandardSchema,
   TypedContexts,
   TypedNewTurn,
   TypedOptions,
@@ -93,22 +94,20 @@ export type { Turn, TurnJson } from './context/turn.ts';
 export { registerCodec } from './context/payloads/codecs.ts';
 export type { Codec, PayloadEncoding } from './context/payloads/codecs.ts';
 export type { EncodingName } from './format/turn-record.ts';
-export type { BundleVersion } from './workflow/bundles/bundles.ts';
-export type { Bundles, RegisteredBundle } from './workflow/bundles/bundles.ts';
+export type { BundleVersion, Bundles, RegisteredBundle } from './workflow/bundles/bundles.ts';
 export type { JsonObject } from './workflow/home/workflows-home.ts';
 export type { Descriptor, RoleDescriptor } from './workflow/bundles/descriptor.ts';
 export type { JsonSchema } from './workflow/bundles/json-schema.ts';
-export type { RunOptions, RunResult } from './workflow/threads/workflows.ts';
+export type { ThreadId } from './workflow/home/workflows-home.ts';
 export type {
+  RunOptions,
+  RunResult,
   Step,
   StepPage,
   Thread,
   ThreadContext,
   ThreadEntry,
   ThreadStart,
-} from './workflow/threads/workflows.ts';
-export type { ThreadId } from './workflow/home/workflows-home.ts';
-export type {
   EndThread,
   ForkOptions,
   IndexChange,
@@ -221,22 +220,20 @@ export type { MarkdownHead, ParsedMarkdown } from './chat/export/markdown.ts';
 export type { Answer, BatchPayload, Question, QuestionKind } from './chat/events/payloads.ts';
 export { fold as foldEvents, fromSnapshot, takeSnapshot } from './chat/projections/projection.ts';
 export type { Projection, Snapshot as ProjectionSnapshot } from './chat/projections/projection.ts';
-export { branchesProjection } from './chat/projections/overview.ts';
-export type { Branch as ChatBranch } from './chat/projections/overview.ts';
+export { branchesProjection, usageProjection } from './chat/projections/overview.ts';
+export type { Branch as ChatBranch, Usage as ChatUsage } from './chat/projections/overview.ts';
 export { clarificationProjection } from './chat/projections/clarification.ts';
 export type { Clarification, OpenClarification } from './chat/projections/clarification.ts';
 export type { Attachment as ChatAttachment, ChatMessage } from './chat/projections/message-part.ts';
 export type {
   AttachmentPart,
   MessagePart,
+  MessageParts,
   Piece as MessagePiece,
   Text as MessageText,
   Told as MessageTold,
 } from './chat/projections/message-part.ts';
 export { messagesProjection } from './chat/projections/message-part.ts';
-export type { MessageParts } from './chat/projections/message-part.ts';
-export { usageProjection } from './chat/projections/overview.ts';
-export type { Usage as ChatUsage } from './chat/projections/overview.ts';
 export type { Upcaster } from './chat/events/read-line.ts';
 export type {
   FacetCount,

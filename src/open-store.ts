@@ -40,33 +40,27 @@ export interface OpenOptions extends ConnectOptions {
   readonly search?: SearchSettings | boolean;
 }
 
-const OPTIONS: Record<keyof OpenOptions, true> = {
-  durability: true,
-  create: true,
-  cacheBytes: true,
-  clock: true,
-  share: true,
-  waitMs: true,
-  connections: true,
-  search: true,
-  maxPayloadBytes: true,
-  token: true,
-  timeoutMs: true,
-  ca: true,
-};
+interface Option {
+  /** Throws for a value that the option cannot have. */
+  readonly check?: (name: string, value: unknown) => void;
+  /** The places that decide this by themselves, or have no use for it. */
+  readonly not?: readonly ('server' | 'database')[];
+}
 
-/** Options that only the process that keeps the data decides. */
-const FOR_DIRECTORIES = [
-  'durability',
-  'create',
-  'cacheBytes',
-  'clock',
-  'share',
-  'waitMs',
-  'search',
-] as const;
-/** Options that a database decides, or has no use for. */
-const NOT_FOR_DATABASES = ['durability', 'share', 'waitMs', 'token', 'timeoutMs', 'ca'] as const;
+const OPTIONS: Readonly<Record<keyof OpenOptions, Option>> = {
+  durability: { check: checkDurability, not: ['server', 'database'] },
+  create: { check: checkFlag, not: ['server'] },
+  cacheBytes: { check: atLeast(1 << 20), not: ['server'] },
+  clock: { check: checkClock, not: ['server'] },
+  share: { check: checkFlag, not: ['server', 'database'] },
+  waitMs: { check: atLeast(0), not: ['server', 'database'] },
+  connections: { check: atLeast(2), not: ['server'] },
+  search: { not: ['server'] },
+  maxPayloadBytes: { check: atLeast(1) },
+  token: { check: checkText, not: ['database'] },
+  timeoutMs: { check: atLeast(1), not: ['database'] },
+  ca: { check: checkText, not: ['database'] },
+};
 
 /** Common wrong names of options, and the right ones. */
 const MISSPELLED: ReadonlyMap<string, string> = new Map([
@@ -84,8 +78,6 @@ const MISSPELLED: ReadonlyMap<string, string> = new Map([
   ['apikey', 'token'],
 ]);
 
-const CACHE_BYTES_MIN = 1 << 20;
-
 /**
  * Opens a directory as a store, and creates it first if need be, in any number of processes: the first one owns it and
  * answers for the others. Or connects to the store of a server, at `quipu://host:port`, `quipus://` (TLS),
@@ -96,56 +88,25 @@ export async function openStore(url: string, options: OpenOptions = {}): Promise
   // Catch known misuse.
   if (typeof url !== 'string') throw new TypeError(`openStore takes a path, got ${typeof url}`);
   if (url === '') throw invalid('url', 'is empty; name a directory, such as "./.quipu"');
-  for (const name of Object.keys(options)) {
+  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
     if (!Object.hasOwn(OPTIONS, name)) throw new TypeError(unknownOption(name));
-  }
-
-  // Validate.
-  const { durability = 'safe', create = true, share = true, cacheBytes, clock } = options;
-  if (durability !== 'safe' && durability !== 'unsafe') {
-    throw new TypeError(`"durability" must be "safe" or "unsafe", got ${shown(durability)}`);
-  }
-  for (const [name, value] of Object.entries({ create, share })) {
-    if (typeof value === 'boolean') continue;
-    throw new TypeError(`"${name}" must be true or false, got ${shown(value)}`);
-  }
-  if (clock !== undefined && typeof clock !== 'function') {
-    throw new TypeError(
-      `"clock" must be a function that returns milliseconds, got ${typeof clock}`,
-    );
-  }
-  assertAtLeast('cacheBytes', cacheBytes, CACHE_BYTES_MIN);
-  assertAtLeast('maxPayloadBytes', options.maxPayloadBytes, 1);
-  assertAtLeast('waitMs', options.waitMs, 0);
-  assertAtLeast('connections', options.connections, 2);
-  assertAtLeast('timeoutMs', options.timeoutMs, 1);
-  for (const name of ['token', 'ca'] as const) {
-    const value = options[name];
-    if (value === undefined || (typeof value === 'string' && value !== '')) continue;
-    throw new TypeError(`"${name}" must be a text`);
+    if (value !== undefined) OPTIONS[name as keyof OpenOptions].check?.(name, value);
   }
 
   // Choose the process that answers.
   const place = parsePlace(url);
   if (place.kind === 'database') {
-    for (const name of NOT_FOR_DATABASES) {
-      if (options[name] === undefined) continue;
-      throw new TypeError(`"${name}" has no meaning for a database; leave it out`);
-    }
+    refuse(options, 'database', 'has no meaning for a database; leave it out');
     return openDatabase(url, options);
   }
   if (place.kind === 'server') {
-    for (const name of [...FOR_DIRECTORIES, 'connections'] as const) {
-      if (options[name] === undefined) continue;
-      throw new TypeError(
-        `"${name}" is an option of the process that keeps the data; leave it out for a server`,
-      );
-    }
+    const why = 'is an option of the process that keeps the data; leave it out for a server';
+    refuse(options, 'server', why);
     const { connectStore } = await import('./connect-store.ts');
     return connectStore(url, options);
   }
   if (place.kind === 'unknown') throw unknownScheme(place.scheme);
-  return openDirectory(place.path, { ...options, durability, create });
+  return openDirectory(place.path, options);
 }
 
 /** Opens a PostgreSQL database as a store. */
@@ -157,12 +118,10 @@ export async function openDatabase(url: string, options: OpenOptions): Promise<S
   return keptStore(engine, { ...parts, settings: options.search, ...ofStore }).store;
 }
 
-async function openDirectory(
-  directory: string,
-  options: OpenOptions & { readonly durability: 'safe' | 'unsafe' },
-): Promise<Store> {
-  const { durability, create, cacheBytes, clock, maxPayloadBytes, share = true, waitMs } = options;
-  const ofEngine = { durability, ...given({ create, cacheBytes, clock }) };
+async function openDirectory(directory: string, options: OpenOptions): Promise<Store> {
+  const { durability = 'safe', create = true, cacheBytes, clock, maxPayloadBytes } = options;
+  const { share = true, waitMs } = options;
+  const ofEngine = { durability, create, ...given({ cacheBytes, clock }) };
   const ofStore = given({ maxPayloadBytes, clock });
   const { place, ...parts } = partsIn(directory);
   if (!share) {
@@ -194,7 +153,38 @@ function unknownOption(name: string): string {
   return `unknown option "${name}"; ${advice}`;
 }
 
-function assertAtLeast(name: string, value: number | undefined, min: number): void {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= min)) return;
-  throw new RangeError(`"${name}" must be a whole number of at least ${min}, got ${shown(value)}`);
+function refuse(options: OpenOptions, place: 'server' | 'database', why: string): void {
+  for (const [name, value] of Object.entries(options)) {
+    const { not = [] } = OPTIONS[name as keyof OpenOptions];
+    if (value !== undefined && not.includes(place)) throw new TypeError(`"${name}" ${why}`);
+  }
+}
+
+function checkDurability(name: string, value: unknown): void {
+  if (value === 'safe' || value === 'unsafe') return;
+  throw new TypeError(`"${name}" must be "safe" or "unsafe", got ${shown(value)}`);
+}
+
+function checkFlag(name: string, value: unknown): void {
+  if (typeof value === 'boolean') return;
+  throw new TypeError(`"${name}" must be true or false, got ${shown(value)}`);
+}
+
+function checkClock(name: string, value: unknown): void {
+  if (typeof value === 'function') return;
+  throw new TypeError(
+    `"${name}" must be a function that returns milliseconds, got ${typeof value}`,
+  );
+}
+
+function checkText(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`"${name}" must be a text`);
+}
+
+function atLeast(min: number): (name: string, value: unknown) => void {
+  return (name, value) => {
+    if (Number.isSafeInteger(value) && Number(value) >= min) return;
+    const message = `"${name}" must be a whole number of at least ${min}, got ${shown(value)}`;
+    throw new RangeError(message);
+  };
 }

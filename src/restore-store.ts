@@ -15,10 +15,7 @@ export async function restoreStore(
   to: string,
   progress?: Progress,
 ): Promise<BackupReport> {
-  for (const [what, path] of [
-    ['from', from],
-    ['to', to],
-  ] as const) {
+  for (const [what, path] of Object.entries({ from, to })) {
     if (typeof path !== 'string' || path === '') throw invalid(what, 'names a folder');
   }
   const report = await restoreFiles(nodeIo, from, to, progress);

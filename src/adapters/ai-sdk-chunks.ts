@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { consumeStream, createUIMessageStream } from 'ai';
 import type { UIMessage, UIMessageChunk } from 'ai';
-import { jsonBytes } from '../agents/turns.ts';
+import { jsonBytes } from '../agents/contexts.ts';
 
 /** After so many chunks others have their turn. */
 const BREATH = 256;

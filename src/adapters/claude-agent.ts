@@ -5,8 +5,15 @@ import { LruCache } from '../base/lru-cache.ts';
 import { OneAtATime } from '../base/one-at-a-time.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Store } from '../store/store.ts';
-import { contextsUnder, joinName, splitName } from '../agents/names.ts';
-import { batchesOf, ownPayload, toJsonTurn, withRetries } from '../agents/turns.ts';
+import {
+  contextsUnder,
+  joinName,
+  splitName,
+  batchesOf,
+  ownPayload,
+  toJsonTurn,
+  withRetries,
+} from '../agents/contexts.ts';
 
 const ENTRY = 'claude.entry';
 const KIND = 'claude-agent';

@@ -1,18 +1,18 @@
-import { BaseStore } from '@langchain/langgraph-checkpoint';
-import type {
-  Item,
-  ListNamespacesOperation,
-  MatchCondition,
-  Operation,
-  OperationResults,
-  PutOperation,
-  SearchItem,
-  SearchOperation,
+import {
+  BaseStore,
+  type Item,
+  type ListNamespacesOperation,
+  type MatchCondition,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchItem,
+  type SearchOperation,
 } from '@langchain/langgraph-checkpoint';
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../context/context.ts';
 import type { Store } from '../store/store.ts';
-import { contextsUnder, joinName, splitName } from '../agents/names.ts';
+import { contextsUnder, joinName, splitName } from '../agents/contexts.ts';
 
 const KIND = 'langgraph-store';
 const SEARCH_LIMIT = 10;

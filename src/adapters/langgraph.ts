@@ -1,5 +1,6 @@
 import * as messages from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
+import type * as langgraph from '@langchain/langgraph-checkpoint';
 import {
   BaseCheckpointSaver,
   TASKS,
@@ -7,7 +8,6 @@ import {
   getCheckpointId,
   maxChannelVersion,
 } from '@langchain/langgraph-checkpoint';
-import type * as langgraph from '@langchain/langgraph-checkpoint';
 import type { Checkpoint } from '../agents/checkpoints/checkpoint.ts';
 import { Checkpoints } from '../agents/checkpoints/checkpoints.ts';
 import { invalid } from '../base/errors.ts';

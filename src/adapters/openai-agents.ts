@@ -10,15 +10,15 @@ import type { Context } from '../context/context.ts';
 import type { NewTurn } from '../context/contexts.ts';
 import type { Turn } from '../context/turn.ts';
 import type { Store } from '../store/store.ts';
-import { joinName } from '../agents/names.ts';
 import {
+  joinName,
   batchesOf,
   keptOf,
   ownPayload,
   replaceAfter,
   toJsonTurn,
   withRetries,
-} from '../agents/turns.ts';
+} from '../agents/contexts.ts';
 
 const ITEM = 'openai.item';
 const KIND = 'openai-agents';

@@ -56,12 +56,8 @@ export function hashRaw(bytes: Uint8Array): Uint8Array {
 export function createHasher(): Hasher {
   const hasher = newBlake3();
   return {
-    update(bytes: Uint8Array): void {
-      hasher.update(bytes);
-    },
-    digest(): Hash {
-      return hasher.digest('hex') as Hash;
-    },
+    update: (bytes) => hasher.update(bytes),
+    digest: () => hasher.digest('hex') as Hash,
   };
 }
 
@@ -82,12 +78,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 export function createSha256(): Sha256 {
   const hasher = createHash('sha256');
   return {
-    update(bytes: Uint8Array): void {
-      hasher.update(bytes);
-    },
-    digest(): string {
-      return hasher.digest('hex');
-    },
+    update: (bytes) => void hasher.update(bytes),
+    digest: () => hasher.digest('hex'),
   };
 }
 

@@ -1,9 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { betterSqlite } from './sqlite-better.ts';
-import type { Connect } from './sqlite-binding.ts';
-import { builtinSqlite } from './sqlite-builtin.ts';
+import { betterSqlite, type Connect, builtinSqlite } from './sqlite-bindings.ts';
 import { Database, MEMORY, firstColumn, isSqliteError, toText } from './sqlite.ts';
 import { freshFolder } from '../testing/fresh-folder.ts';
 

@@ -1,15 +1,15 @@
-import { betterSqlite } from './sqlite-better.ts';
-import type {
-  ColumnStatement,
-  Connect,
-  Connection,
-  OpenOptions,
-  Statement,
-} from './sqlite-binding.ts';
-import { builtinSqlite } from './sqlite-builtin.ts';
+import {
+  betterSqlite,
+  type ColumnStatement,
+  type Connect,
+  type Connection,
+  type OpenOptions,
+  type Statement,
+  builtinSqlite,
+} from './sqlite-bindings.ts';
 
-export { MEMORY, SqliteError, firstColumn } from './sqlite-binding.ts';
-export type { ColumnStatement, Statement } from './sqlite-binding.ts';
+export { MEMORY, SqliteError, firstColumn } from './sqlite-bindings.ts';
+export type { ColumnStatement, Statement } from './sqlite-bindings.ts';
 
 // The one door to SQLite: `node:sqlite` from Node 22.16 on, `better-sqlite3` before. Nothing else imports either.
 // Promises, on both

@@ -1,5 +1,5 @@
 import { orNothing } from '../base/errors.ts';
-import { eachName } from '../engine/each-name.ts';
+import { eachName } from '../engine/names.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TextChange, TextDocument, TextPage, TextSource } from '../engine/texts.ts';
 import type { ChatEvent } from './events/event.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuipuError } from '../base/errors.ts';
-import { pauseMs } from '../base/pause.ts';
+import { pauseMs } from '../base/retry.ts';
 import type { Change } from '../engine/batch.ts';
 import { isPassing } from './transport.ts';
 import type { Transport } from './transport.ts';

@@ -1,5 +1,5 @@
 import { QuipuError, isQuipuError } from '../base/errors.ts';
-import { pauseMs } from '../base/pause.ts';
+import { pauseMs } from '../base/retry.ts';
 
 // A transport carries a verb to a server: over a socket or over HTTP. The code above does not know which.
 //

@@ -1,10 +1,9 @@
 import { NO_TURN, toTurnId, type TurnId, type TurnIdLike } from '../base/brand.ts';
 import { checkBoolean, checkNames, checkWhole } from '../base/check-value.ts';
-import { invalid } from '../base/errors.ts';
+import { invalid, QuipuError, tooLarge } from '../base/errors.ts';
 import { checkBounded, checkLine, kindOf } from '../base/text.ts';
-import type { Batch } from '../engine/batch.ts';
+import type { Batch, UnnamedMeta } from '../engine/batch.ts';
 import type { ContextQuery, TimeRange } from '../engine/engine.ts';
-import { checkDetails } from './context-details.ts';
 import type {
   GivenRange,
   AppendOptions,
@@ -12,6 +11,8 @@ import type {
   MoveOptions,
   OpenTurnOptions,
   ReadOptions,
+  ContextDetails,
+  ContextUpdate,
 } from './contexts.ts';
 import { checkMeta } from './meta-condition.ts';
 import {
@@ -24,8 +25,13 @@ import {
   PAGE_TURNS_MAX,
   TYPE_BYTES_MAX,
   VERSION_MAX,
+  LABELS_MAX,
+  META_BYTES_MAX,
+  TITLE_CHARS_MAX,
 } from './limits.ts';
 import type { PatchesInForce } from './turn.ts';
+import { canonicalJson } from '../base/canonical-json.ts';
+import type { ContextMeta } from '../engine/rows.ts';
 
 /** Read options with the defaults filled in. */
 export interface CheckedRead {
@@ -171,4 +177,59 @@ export function checkDepths(from: number, to: number): void {
 /** Checks an optional turn to begin after. */
 export function checkAfter(after: TurnIdLike | undefined): TurnId {
   return after === undefined ? NO_TURN : toTurnId(after, true);
+}
+
+/** Returns the details of a new context, checked and no longer shared with the caller. */
+export function checkDetails(given: ContextDetails & { readonly name?: string }): ContextMeta {
+  const { name } = given;
+  return {
+    ...(name !== undefined && { name: checkContextName(name) }),
+    ...mergeDetails({}, given),
+  };
+}
+
+export function checkContextName(name: string): string {
+  return checkBounded(name, 'name', NAME_BYTES_MAX);
+}
+
+/** Returns the details after `change`: fields given replace, null removes, the rest stay. */
+export function mergeDetails(now: UnnamedMeta, change: ContextUpdate): UnnamedMeta {
+  const { title = now.title, kind = now.kind, labels = now.labels, meta = now.meta } = change;
+  return {
+    ...(title !== undefined &&
+      title !== null && { title: checkLine(title, 'title', TITLE_CHARS_MAX) }),
+    ...(kind !== undefined && kind !== null && { kind: checkLine(kind, 'kind', KIND_CHARS_MAX) }),
+    ...(labels !== undefined && labels !== null && { labels: checkLabels(labels) }),
+    ...(meta !== undefined && meta !== null && { meta: checkJson(meta) }),
+  };
+}
+
+/** Keeps each label once, in the order given. */
+function checkLabels(labels: readonly string[]): string[] {
+  if (!Array.isArray(labels))
+    throw invalid('labels', `must be an array of strings, got ${kindOf(labels)}`);
+  if (labels.length > LABELS_MAX) {
+    throw invalid('labels', `may have at most ${LABELS_MAX} labels, got ${labels.length}`);
+  }
+  const checked = new Set<string>();
+  for (const label of labels) {
+    if (label === '') throw invalid('labels', 'has an empty label');
+    checked.add(checkLine(label, 'labels', LABEL_CHARS_MAX));
+  }
+  return [...checked];
+}
+
+function checkJson(meta: unknown): unknown {
+  let text: string;
+  try {
+    text = canonicalJson(meta);
+  } catch (error) {
+    throw new QuipuError('INVALID', 'meta is not JSON', { what: 'meta' }, { cause: error });
+  }
+  const size = Buffer.byteLength(text);
+  if (size > META_BYTES_MAX) {
+    const message = `meta takes ${size} bytes, and ${META_BYTES_MAX} are allowed`;
+    throw tooLarge('meta', META_BYTES_MAX, size, message);
+  }
+  return JSON.parse(text) as unknown;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkDetails, mergeDetails } from './context-details.ts';
+import { checkDetails, mergeDetails } from './check-input.ts';
 import type { ContextDetails } from './contexts.ts';
 
 describe('checkDetails', () => {

@@ -1,11 +1,11 @@
-import { NO_TURN, type ContextId, type TurnId } from '../base/brand.ts';
+import { NO_TURN } from '../base/brand.ts';
 import { QuipuError, isQuipuError } from '../base/errors.ts';
-import { eachDoc } from '../engine/each-name.ts';
+import { eachDoc } from '../engine/names.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Root, RootSource } from '../engine/roots.ts';
 import type { ContextRow } from '../engine/rows.ts';
 import { HEAD_MOVES_PREFIX, decodeHeadMoves } from '../format/head-moves.ts';
-import { eachPage } from '../base/each-page.ts';
+import { eachPage } from '../base/pages.ts';
 
 const PAGE_CONTEXTS = 1000;
 
@@ -28,7 +28,9 @@ export function contextRoots(engine: Engine, clock: () => number = Date.now): Ro
     // when the collection began is not among the turns it shows, and its parent must stay when it is sealed. For a
     // file-system root the engine reports that the tree must stay, and knows nothing of the blobs that the tree names.
     rootsIn: ({ sealed, fsRoots }) => [
-      ...sealed.flatMap(({ id, parent }) => (parent === NO_TURN ? [id] : [id, parent])).map(toRoot),
+      ...sealed
+        .flatMap(({ id, parent }) => (parent === NO_TURN ? [id] : [id, parent]))
+        .map((turn) => ({ turn })),
       ...fsRoots.map(({ root }) => ({ tree: root })),
     ],
   };
@@ -58,15 +60,7 @@ async function readParent(
     return (await engine.getTurn(openTurn))?.parent;
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
-    throw unreadable(id, error);
+    const message = `the open turn of context ${id}: ${error.message}`;
+    throw new QuipuError('CORRUPT', message, error.data, { cause: error });
   }
-}
-
-function unreadable(id: ContextId, error: QuipuError<'CORRUPT'>): QuipuError<'CORRUPT'> {
-  const message = `the open turn of context ${id}: ${error.message}`;
-  return new QuipuError('CORRUPT', message, error.data, { cause: error });
-}
-
-function toRoot(turn: TurnId): Root {
-  return { turn };
 }

@@ -8,7 +8,7 @@ import {
   FIELD_PREFIX_BYTES_MAX,
   toName,
   toPrefix,
-} from '../engine/meta-fields.ts';
+} from '../engine/context-meta.ts';
 
 /** The value of a field, or a condition on it. Objects and lists are found by `exists` alone. */
 export type MetaCondition =

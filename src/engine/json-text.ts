@@ -1,6 +1,7 @@
 import { findExcess, VALUE_BOUNDS } from '../base/bounded-json.ts';
 import { corrupt, invalid, messageOf, notFound } from '../base/errors.ts';
 import { isFields } from '../base/fields.ts';
+import { assertWellFormed } from '../base/text.ts';
 
 /** An index of nearly a million workflow threads fits. An untrusted text costs a quarter of a gigabyte at most. */
 const BOUNDS = { ...VALUE_BOUNDS, values: 4_000_000 };
@@ -11,7 +12,7 @@ const UNITS = { depth: 'levels', values: 'values' };
  * it has no UTF-8 form, so it would be stored as another character.
  */
 export function assertJsonText(text: string, what: string): void {
-  if (/\p{Surrogate}/u.test(text)) throw invalid(what, 'has a lone surrogate and no UTF-8 form');
+  assertWellFormed(text, what);
   const excess = findExcess(text, BOUNDS);
   if (excess !== undefined)
     throw invalid(what, `has more than ${BOUNDS[excess.of]} ${UNITS[excess.of]}`);

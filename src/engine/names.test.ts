@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
 import { isQuipuError } from '../base/errors.ts';
-import { assertFileName, assertName } from './names.ts';
+import { assertFileName, assertName, eachName } from './names.ts';
 
 function problemOf(name: string, check = assertName): unknown {
   try {
@@ -83,4 +82,13 @@ describe('assertFileName', () => {
       expect(isQuipuError(problemOf(name, assertFileName), 'INVALID')).toBe(true);
     },
   );
+});
+
+it.each([0, 1, 999, 1000, 1001, 2000])('yields each of %i names once, in order', async (count) => {
+  const names = Array.from({ length: count }, (_, n) => String(n).padStart(5, '0'));
+  const seen: string[] = [];
+  const list = async (limit: number, after = ''): Promise<string[]> =>
+    names.filter((name) => name > after).slice(0, limit);
+  for await (const name of eachName(list)) seen.push(name);
+  expect(seen).toEqual(names);
 });

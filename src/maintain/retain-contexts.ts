@@ -4,7 +4,7 @@ import { orNothing } from '../base/errors.ts';
 import { given } from '../base/given.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ContextRow } from '../engine/rows.ts';
-import { eachPage } from '../base/each-page.ts';
+import { eachPage } from '../base/pages.ts';
 
 const PAGE_CONTEXTS = 1000;
 const PAGE_TURNS = 1000;

@@ -1,14 +1,17 @@
 import pg from 'pg';
 import { QuipuError, unsupported } from '../base/errors.ts';
-import { Wording, ask } from './sql.ts';
-import type { Sql, Statement } from './sql.ts';
-import type { Address } from './address.ts';
-import { parseAddress } from './address.ts';
-import { Patience, listen } from './listen.ts';
-import type { Listening } from './listen.ts';
+import { Wording, ask, type Sql, type Statement } from './sql.ts';
+import { type Address, parseAddress } from './address.ts';
 import { failureOf, toPgError } from './pg-error.ts';
-import { beginning, newToken, runTransaction, settleToken } from './transaction.ts';
-import type { Transaction } from './transaction.ts';
+import {
+  beginning,
+  newToken,
+  runTransaction,
+  settleToken,
+  type Transaction,
+} from './transaction.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pauseMs } from '../base/retry.ts';
 
 // One database and the connections to it. Every call gets an answer or an error with a stable code. Short absences
 // of the server go unnoticed: work that was certainly not carried out is repeated.
@@ -129,9 +132,46 @@ export class Database implements Sql {
     }
   }
 
-  /** Calls back for every notification, on a connection of its own. */
+  /**
+   * Calls back for every notification until the returned function is called, on as many connections of its own as needed.
+   * Trusts `channel` to be a plain name. A notification is a hint: a caller that must not miss one polls from time to
+   * time.
+   */
   listen(channel: string, listening: Listening): () => Promise<void> {
-    return listen(() => new pg.Client(this.#config), channel, listening);
+    const ended = new AbortController();
+    const running = this.#listen(channel, listening, ended.signal);
+    return async () => {
+      ended.abort();
+      await running;
+    };
+  }
+
+  async #listen(channel: string, listening: Listening, signal: AbortSignal): Promise<void> {
+    let patience = new Patience(FOREVER);
+    while (!signal.aborted) {
+      const client = new pg.Client(this.#config);
+      let isGone: () => void = () => undefined;
+      const gone = new Promise<void>((resolve) => {
+        isGone = resolve;
+        client.on('error', isGone);
+        client.on('end', isGone);
+        signal.addEventListener('abort', isGone, { once: true });
+      });
+      client.on('notification', ({ payload = '' }) => listening.heard(payload));
+      try {
+        await client.connect();
+        await client.query(`LISTEN ${channel}`);
+        patience = new Patience(FOREVER);
+        listening.began();
+        await gone;
+      } catch {
+        // The server is away. The listener learns of the gap by the next `began`.
+      }
+      // The signal outlives many connections.
+      signal.removeEventListener('abort', isGone);
+      await client.end().catch(() => undefined);
+      if (!signal.aborted) await patience.pause(signal);
+    }
   }
 
   async close(): Promise<void> {
@@ -271,4 +311,37 @@ export function assertStore(name: string, expected: string, found: string): void
     found,
     `${name}: a connection leads to another store (${found}) than the one that was opened (${expected}); let the pooler or balancer in between send all connections to one database, or open the store again`,
   );
+}
+
+interface Listening {
+  heard(payload: string): void;
+  /** Called when listening begins, and again after every gap: something may have been missed. */
+  began(): void;
+}
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+/** A retry deadline, with pauses that grow. */
+class Patience {
+  readonly #deadline: number;
+  #attempts = 0;
+
+  constructor(forMs: number) {
+    this.#deadline = Date.now() + forMs;
+  }
+
+  /**
+   * Never true before a second attempt: a process that was itself suspended has made one attempt and used all its
+   * time.
+   */
+  get isOver(): boolean {
+    return this.#attempts > 0 && Date.now() >= this.#deadline;
+  }
+
+  async pause(signal?: AbortSignal): Promise<void> {
+    const given = signal === undefined ? {} : { signal };
+    // An abort only ends the pause. The code that aborts knows why.
+    await sleep(pauseMs(this.#attempts), undefined, given).catch(() => undefined);
+    this.#attempts += 1;
+  }
 }

@@ -151,3 +151,19 @@ function isCode(error: unknown, pattern: RegExp): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && pattern.test(code);
 }
+
+/**
+ * Sends a statement that takes rows: a list for each of their columns, and `more` values behind. Sends nothing when there
+ * are no rows.
+ */
+export function sendRows(
+  transaction: Transaction,
+  statement: Statement,
+  rows: readonly (readonly unknown[])[],
+  ...more: unknown[]
+): void {
+  const [first] = rows;
+  if (first === undefined) return;
+  const columns = first.map((_, at) => rows.map((row) => row[at]));
+  transaction.send(statement, [...columns, ...more]);
+}

@@ -1,6 +1,6 @@
 import { parseBoundedJson } from '../base/bounded-json.ts';
 import { orNothing } from '../base/errors.ts';
-import { eachName } from '../engine/each-name.ts';
+import { eachName } from '../engine/names.ts';
 import type { TextChange, TextDocument, TextSource } from '../engine/texts.ts';
 import type { Queue, QueueEvent, Queues } from './events/queue.ts';
 

@@ -1,7 +1,7 @@
 import { isQuipuError, orNothing } from '../base/errors.ts';
 import { sha256Hex } from '../base/hash.ts';
 import { join } from 'node:path';
-import { eachName } from '../engine/each-name.ts';
+import { eachName } from '../engine/names.ts';
 import type { Io, IoFile } from '../engine/io.ts';
 import type { TextChange, TextDocument, TextMarks, TextPage, TextSource } from '../engine/texts.ts';
 import { artifactsFolderOf } from './files/session-names.ts';

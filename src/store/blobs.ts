@@ -4,17 +4,10 @@ import type { Jsonable } from '../base/jsonable.ts';
 import type { EraseOptions } from '../context/contexts.ts';
 import type { BlobStat } from '../engine/rows.ts';
 import type { BlobNeed, EraseReport } from '../engine/upkeep.ts';
+import type { BlobStored } from '../engine/engine.ts';
 
-export interface BlobInfo {
-  readonly hash: Hash;
-  /** Present when `put` was asked for it. */
-  readonly sha256?: string;
-  readonly size: number;
-  /** Bytes that the blob takes in the store by itself. */
-  readonly storedSize: number;
-  /** True when the same bytes were in the store before. */
-  readonly existed: boolean;
-}
+/** A blob that was put. `sha256` is there when `put` was asked for it. */
+export type BlobInfo = Omit<BlobStored, 'chunks'>;
 
 export type BlobDetails = BlobStat;
 

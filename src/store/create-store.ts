@@ -3,9 +3,9 @@ import { Lifetime } from '../base/lifetime.ts';
 import { createContexts, type ContextsOptions } from '../context/verbs/create-contexts.ts';
 import { typedContexts } from '../context/typed/typed-contexts.ts';
 import type { Engine } from '../engine/engine.ts';
-import { blobPath, createBlobs } from './create-blobs.ts';
+import { blobPath, createBlobs, findHash, noBlob } from './create-blobs.ts';
+import type { Blobs } from './blobs.ts';
 import { createMaintain } from './maintain.ts';
-import { eraseVerbs } from './erase-verbs.ts';
 import {
   chatsOf,
   queuesOf,
@@ -17,6 +17,15 @@ import {
 import { searchIsOff, type Search } from '../search/contract/search.ts';
 import type { StoreElsewhere, Store } from './store.ts';
 import { checkWatch, watchStore } from './watch-store.ts';
+import { toTurnId } from '../base/brand.ts';
+import { checkBoolean, only } from '../base/check-value.ts';
+import { jsonable } from '../base/jsonable.ts';
+import { invalid } from '../base/errors.ts';
+import { checkBounded } from '../base/text.ts';
+import type { Contexts, EraseOptions } from '../context/contexts.ts';
+import { REASON_BYTES_MAX } from '../context/limits.ts';
+import type { RootSource } from '../engine/roots.ts';
+import type { BlobNeed } from '../engine/upkeep.ts';
 
 export interface StoreOptions extends Omit<ContextsOptions, 'lifetime' | 'readPage'> {
   /** Milliseconds since 1970, for decisions that depend on age. Default `Date.now`. */
@@ -48,19 +57,17 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   // A folder that another process owns is on this machine, and so are its sessions.
   const away = elsewhere !== undefined && folder === undefined;
   const home: StoreHome = { engine, lifetime, clock, folder, queues, away, served };
-  const erase = eraseVerbs(home, elsewhere);
+  const { eraseTurn, eraseBlob } = elsewhere ?? eraseHere(home);
+  const eraseTheTurn: Contexts['erase'] = async (turn, given) =>
+    jsonable(await eraseTurn(toTurnId(turn), given));
+  const eraseTheBlob: Blobs['erase'] = async (ref, given) => jsonable(await eraseBlob(ref, given));
   const readPage = elsewhere && { readPage: elsewhere.readPage };
   const sessions = sessionsOf(home);
   if (search?.close !== undefined) lifetime.onClose(() => search.close?.());
   let closing: Promise<void> | undefined;
 
-  async function closeAll(): Promise<void> {
-    await lifetime.close();
-    await engine.close();
-  }
-
   function close(): Promise<void> {
-    closing ??= closeAll();
+    closing ??= lifetime.close().then(() => engine.close());
     return closing;
   }
 
@@ -78,7 +85,7 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
   const store: Store = {
     contexts: {
       ...createContexts(engine, { ...contextsOptions, ...readPage, lifetime }),
-      ...lifetime.guard('contexts', { erase: erase.turn }),
+      ...lifetime.guard('contexts', { erase: eraseTheTurn }),
     },
     workflows: workflowsOf(home, sessions),
     queues: queuesOf(home),
@@ -87,10 +94,10 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
       ...createBlobs(engine, lifetime),
       ...lifetime.guard('blobs', {
         path: async (ref: string) => blobPath(engine, folder, ref),
-        erase: erase.blob,
+        erase: eraseTheBlob,
       }),
     },
-    chats: chatsOf(home, erase.blob),
+    chats: chatsOf(home, eraseTheBlob),
     maintain: {
       ...createMaintain(home, elsewhere),
       ...(elsewhere && { gc: elsewhere.gc }),
@@ -104,4 +111,47 @@ export function createStore(engine: Engine, options: StoreOptions = {}): Store {
     [Symbol.asyncDispose]: close,
   };
   return store;
+}
+
+/** Erases in this process. */
+function eraseHere({
+  engine,
+  clock,
+  folder,
+}: StoreHome): Pick<StoreElsewhere, 'eraseTurn' | 'eraseBlob'> {
+  async function otherSources(): Promise<readonly RootSource[]> {
+    const { blobSources } = await import('./root-sources.ts');
+    return blobSources(engine, clock, folder);
+  }
+
+  return {
+    async eraseTurn(turn, options) {
+      const checked = checkErase(options);
+      const { eraseTurn } = await import('../maintain/erase-blobs.ts');
+      const others = await otherSources();
+      return eraseTurn(engine, turn, { ...checked, atMs: clock(), others });
+    },
+
+    async eraseBlob(ref, options) {
+      const checked = { ...checkErase(options), letGo: checkLetGo(options.letGo) };
+      const hash = await findHash(engine, ref);
+      if (hash === undefined || !(await engine.hasBlob(hash))) throw noBlob(ref);
+      const { eraseBlobs } = await import('../maintain/erase-blobs.ts');
+      const request = { ...checked, hashes: [hash], atMs: clock(), others: await otherSources() };
+      return only(await eraseBlobs(engine, request));
+    },
+  };
+}
+
+function checkLetGo(letGo: unknown = []): readonly BlobNeed[] {
+  const isNeed = (need: unknown): boolean =>
+    typeof need === 'object' && need !== null && 'kind' in need && 'id' in need;
+  if (Array.isArray(letGo) && letGo.every(isNeed)) return letGo as BlobNeed[];
+  throw invalid('letGo', 'must be a list of kind and id, as in neededBy');
+}
+
+function checkErase(options: EraseOptions): Required<EraseOptions> {
+  const { reason, everywhere = false } = options;
+  checkBoolean(everywhere, 'everywhere');
+  return { reason: checkBounded(reason, 'reason', REASON_BYTES_MAX), everywhere };
 }

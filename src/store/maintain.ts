@@ -1,15 +1,12 @@
 import { shown } from '../base/text.ts';
 import { join } from 'node:path';
-import { jsonable } from '../base/jsonable.ts';
-import type { Jsonable } from '../base/jsonable.ts';
+import { jsonable, type Jsonable } from '../base/jsonable.ts';
 import { invalid } from '../base/errors.ts';
 import type { Progress, EngineStats } from '../engine/engine.ts';
-import { withCopies } from '../engine/upkeep.ts';
-import type { BackupReport, FileCopies } from '../engine/upkeep.ts';
+import { withCopies, type BackupReport, type FileCopies } from '../engine/upkeep.ts';
 import type { QueueProblem } from '../queue/upkeep/queue-health.ts';
 import { removeDrafts } from './create-blobs.ts';
-import { queuesFolder } from './kinds.ts';
-import type { QueuesPlace, StoreHome } from './kinds.ts';
+import { queuesFolder, type QueuesPlace, type StoreHome } from './kinds.ts';
 import type { GcOptions, GcReport } from '../maintain/collect-garbage.ts';
 import type { RetainReport, RetentionPolicy } from '../maintain/retain-contexts.ts';
 import type { VerifyOptions, VerifyReport } from '../maintain/verify-store.ts';
@@ -129,28 +126,22 @@ async function repairQueuesAt(folder: string | undefined): Promise<QueueProblem[
   return repairQueues(folder);
 }
 
+/** Adds the files that do not go through the engine after the engine's own. */
 async function backUp(home: StoreHome, to: string, progress?: Progress): Promise<BackupReport> {
-  const copies: FileCopies[] = [];
-  const report = await home.engine.upkeep.backup(to, progress, async () => {
-    copies.push(...(await copyFiles(home, to)));
-  });
-  return withCopies(report, copies);
-}
-
-/** Adds the files that do not go through the engine to a backup, after the engine's own. */
-async function copyFiles(home: StoreHome, to: string): Promise<FileCopies[]> {
   const { engine, folder } = home;
   const copies: FileCopies[] = [];
-  const queues = queuesFolder(home);
-  if (queues !== undefined) {
-    const { copyQueues } = await import('../queue/upkeep/queue-health.ts');
-    copies.push(await copyQueues(queues, join(to, 'queues')));
-  }
-  if (folder !== undefined) {
-    const { copySessions } = await import('./session-upkeep.ts');
-    copies.push(await copySessions(engine, folder, to));
-  }
-  return copies;
+  const report = await engine.upkeep.backup(to, progress, async () => {
+    const queues = queuesFolder(home);
+    if (queues !== undefined) {
+      const { copyQueues } = await import('../queue/upkeep/queue-health.ts');
+      copies.push(await copyQueues(queues, join(to, 'queues')));
+    }
+    if (folder !== undefined) {
+      const { copySessions } = await import('./session-upkeep.ts');
+      copies.push(await copySessions(engine, folder, to));
+    }
+  });
+  return withCopies(report, copies);
 }
 
 async function checkQueuesAt(place: QueuesPlace | undefined): Promise<QueueProblem[]> {

@@ -87,12 +87,8 @@ export type Due =
   | { readonly what: 'turn'; readonly id: TurnId; readonly sealed: boolean }
   | { readonly what: 'patch'; readonly id: number };
 
-/** The records that were read. One that is not there has no entry. */
-export type ReadRecords = Map<string, ContextRow | TurnRow | PatchRow | 'damaged'>;
-
-export function keyOf({ what, id }: Pick<Due, 'what' | 'id'>): string {
-  return `${what} ${id}`;
-}
+/** A record as it was read. Undefined for one that is not there. */
+type ReadRecord = ContextRow | TurnRow | PatchRow | 'damaged' | undefined;
 
 /**
  * The next records up to `now`. Contexts come before their turns, the end of a turn before the turns appended after it,
@@ -119,34 +115,31 @@ export function planPage(position: WatchPosition, now: Tips): Due[] {
   return due;
 }
 
-/** Reads all records with one request, unless some are damaged. */
-export async function readRecords(engine: Engine, due: readonly Due[]): Promise<ReadRecords> {
-  const read: ReadRecords = new Map();
-  await readInto(engine, due, read);
-  return read;
-}
-
-/** A damaged record holds up neither later records nor the reader: it is found by halving. */
-async function readInto(engine: Engine, due: readonly Due[], into: ReadRecords): Promise<void> {
-  const [first] = due;
-  if (first === undefined) return;
+/**
+ * Reads all records, in this order, with one request. A damaged record holds up neither later records nor the reader: it
+ * is found by halving.
+ */
+export async function readRecords(engine: Engine, due: readonly Due[]): Promise<ReadRecord[]> {
+  if (due.length === 0) return [];
   try {
     const found = await engine.getMany({
       contexts: due.flatMap((one) => (one.what === 'context' ? [one.id] : [])),
       turns: due.flatMap((one) => (one.what === 'turn' ? [one.id] : [])),
       patches: due.flatMap((one) => (one.what === 'patch' ? [one.id] : [])),
     });
-    for (const row of found.contexts) into.set(keyOf({ what: 'context', id: row.id }), row);
-    for (const row of found.turns) into.set(keyOf({ what: 'turn', id: row.id }), row);
-    for (const row of found.patches) into.set(keyOf({ what: 'patch', id: row.seq }), row);
+    const rows = {
+      context: new Map<Due['id'], ReadRecord>(found.contexts.map((row) => [row.id, row])),
+      turn: new Map<Due['id'], ReadRecord>(found.turns.map((row) => [row.id, row])),
+      patch: new Map<Due['id'], ReadRecord>(found.patches.map((row) => [row.seq, row])),
+    };
+    return due.map(({ what, id }) => rows[what].get(id));
   } catch (error) {
     if (!isQuipuError(error, 'CORRUPT')) throw error;
-    if (due.length === 1) {
-      into.set(keyOf(first), 'damaged');
-      return;
-    }
+    if (due.length === 1) return ['damaged'];
     const half = Math.ceil(due.length / 2);
-    await readInto(engine, due.slice(0, half), into);
-    await readInto(engine, due.slice(half), into);
+    return [
+      ...(await readRecords(engine, due.slice(0, half))),
+      ...(await readRecords(engine, due.slice(half))),
+    ];
   }
 }

@@ -16,12 +16,11 @@ import type { StoreEvent, WatchFilter, WatchOptions } from './watch-event.ts';
 import {
   PAGE_CONTEXTS,
   PAGE_RECORDS,
-  keyOf,
   planPage,
   readRecords,
   WatchPosition,
+  type Due,
 } from './watch-page.ts';
-import type { Due, ReadRecords } from './watch-page.ts';
 
 // A watch reads instead of queueing, as `follow` does. A commit only wakes the reader. The reader then reads the
 // changes since its last look from the store, between two positions, a page at a time. So a slow reader costs a page
@@ -131,7 +130,7 @@ async function* tellNews(watch: Watch): AsyncGenerator<Told, void, undefined> {
       // Counted again, because a slow reader takes long for a page.
       yield { kind: 'behind', events: backlog(watch, await engine.tips()) };
     }
-    yield* tellPage(watch, due, await readRecords(engine, due));
+    yield* tellPage(watch, due);
   }
   yield* tellChanged(watch, changed, known);
   for (const contextId of removed) {
@@ -173,16 +172,14 @@ function wantsPatches(plan: WatchPlan): boolean {
   return isWanted(plan, 'patch.added', 'unreadable');
 }
 
-async function* tellPage(
-  watch: Watch,
-  due: readonly Due[],
-  read: ReadRecords,
-): AsyncGenerator<Told, void, undefined> {
-  const { plan, position } = watch;
-  const about = await turnsOfPatches(watch, read);
-  for (const one of due) {
+async function* tellPage(watch: Watch, due: readonly Due[]): AsyncGenerator<Told, void, undefined> {
+  const { engine, plan, position } = watch;
+  const read = await readRecords(engine, due);
+  const patched = read.flatMap((row) => (typeof row === 'object' && 'seq' in row ? row.turn : []));
+  const about = await turnsAbout(watch, patched);
+  for (const [at, one] of due.entries()) {
     pass(position, one);
-    const row = read.get(keyOf(one));
+    const row = read[at];
     // A turn that nothing led to any more may have been collected meanwhile.
     if (row === undefined) continue;
     if (row === 'damaged') {
@@ -216,19 +213,16 @@ function toTurnEvent(row: TurnRow, sealed: boolean): Told {
   return { kind: sealed ? 'turn.sealed' : 'turn.appended', turn };
 }
 
-/** The turns of the one context whose patches are wanted; undefined when all patches are. */
-async function turnsOfPatches(
+/** Those of the turns that belong to the one context that is watched; undefined when all contexts are. */
+async function turnsAbout(
   { engine, plan }: Watch,
-  read: ReadRecords,
+  turns: readonly TurnId[],
 ): Promise<ReadonlySet<TurnId> | undefined> {
   if (plan.context === undefined) return undefined;
-  const rows = [...read.values()].filter((row) => row !== 'damaged');
-  const ids = new Set(rows.flatMap((row) => ('seq' in row ? row.turn : [])));
-  const due = [...ids].map((id) => ({ what: 'turn', id, sealed: false }) as const);
-  const turns = [...(await readRecords(engine, due)).values()];
-  const isAsked = (row: TurnRow): boolean => row.context === plan.context;
+  const due = [...new Set(turns)].map((id) => ({ what: 'turn', id, sealed: false }) as const);
+  const rows = (await readRecords(engine, due)) as (TurnRow | 'damaged' | undefined)[];
   return new Set(
-    turns.flatMap((row) => (row !== 'damaged' && 'parent' in row && isAsked(row) ? row.id : [])),
+    rows.flatMap((row) => (typeof row === 'object' && row.context === plan.context ? row.id : [])),
   );
 }
 
@@ -244,10 +238,9 @@ async function* tellChanged(
     .map((id) => ({ what: 'context', id }) as const);
   for (let at = 0; at < due.length; at += PAGE_CONTEXTS) {
     const page = due.slice(at, at + PAGE_CONTEXTS);
-    const read = await readRecords(engine, page);
-    for (const one of page) {
-      const { id } = one;
-      const row = read.get(keyOf(one)) as ContextRow | 'damaged' | undefined;
+    const read = (await readRecords(engine, page)) as (ContextRow | 'damaged' | undefined)[];
+    for (const [nth, { id }] of page.entries()) {
+      const row = read[nth];
       if (row === 'damaged') {
         yield { kind: 'unreadable', what: 'context', number: String(id) };
         continue;

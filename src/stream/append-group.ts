@@ -1,21 +1,8 @@
 import type { Batch, DocChange, TurnAppend } from '../engine/batch.ts';
 import type { ContextId, TurnId } from '../base/brand.ts';
 import { Encoding } from '../format/turn-record.ts';
-import {
-  decideAppend,
-  type AppendAnswer,
-  type AppendRequest,
-  type StreamDraft,
-} from './decide-append.ts';
-import {
-  findStream,
-  tailOf,
-  untilSettled,
-  used,
-  type LiveStream,
-  type StreamParts,
-} from './find-stream.ts';
-import { CLOSED_TYPE, MESSAGE_TYPE, type Message, toMessage } from './message.ts';
+import { findStream, tailOf, used, type LiveStream, type StreamParts } from './find-stream.ts';
+import { CLOSED_TYPE, MESSAGE_TYPE, type Message, toMessage, mediaType } from './message.ts';
 import {
   decodeProducer,
   encodeProducer,
@@ -25,67 +12,96 @@ import {
   type ProducerState,
 } from './stream-record.ts';
 
-/** Requests, and bytes of messages, that go into one commit. */
-const GROUP_REQUESTS = 256;
-const GROUP_BYTES = 4 * 1024 * 1024;
-
-interface Waiting {
-  readonly request: AppendRequest;
-  readonly resolve: (answer: AppendAnswer) => void;
-  readonly reject: (error: unknown) => void;
+/** A producer's word on a message, so that the message is stored once however often it is sent. */
+export interface ProducerMark extends ProducerState {
+  readonly id: string;
 }
 
-/**
- * Appends to streams. Requests for one stream are decided in the order in which they came. Those that come while a
- * commit is on its way share the next one, so a busy stream needs fewer syncs than it has messages.
- */
-export class Appends {
-  readonly #parts: StreamParts;
-  readonly #lines = new Map<string, Waiting[]>();
+export interface AppendRequest {
+  /** Absent for a request that only closes the stream. */
+  readonly message?: Message;
+  /** The content type of the request. */
+  readonly type?: string;
+  readonly seq?: string;
+  readonly producer?: ProducerMark;
+  readonly close: boolean;
+}
 
-  constructor(parts: StreamParts) {
-    this.#parts = parts;
-  }
-
-  append(name: string, request: AppendRequest): Promise<AppendAnswer> {
-    return new Promise((resolve, reject) => {
-      const line = this.#lines.get(name);
-      const waiting = { request, resolve, reject };
-      if (line !== undefined) line.push(waiting);
-      else {
-        const first = [waiting];
-        this.#lines.set(name, first);
-        void this.#work(name, first);
-      }
-    });
-  }
-
-  async #work(name: string, line: Waiting[]): Promise<void> {
-    while (line.length > 0) {
-      const group = line.splice(0, countFitting(line));
-      try {
-        const requests = group.map(({ request }) => request);
-        const answers = await untilSettled(() => appendGroup(this.#parts, name, requests));
-        for (const [index, answer] of answers.entries()) group[index]?.resolve(answer);
-      } catch (error) {
-        for (const { reject } of group) reject(error);
-      }
+export type AppendAnswer =
+  | { readonly is: 'done'; readonly next: number; readonly closed: boolean }
+  /** The producer had this message accepted before. `seq` is the last one that was. */
+  | {
+      readonly is: 'duplicate';
+      readonly next: number;
+      readonly closed: boolean;
+      readonly seq: number;
     }
-    this.#lines.delete(name);
-  }
+  | { readonly is: 'closed'; readonly next: number }
+  | { readonly is: 'stale'; readonly epoch: number }
+  | { readonly is: 'gap'; readonly expected: number; readonly received: number }
+  | { readonly is: 'new epoch' }
+  | { readonly is: 'other type'; readonly type: string }
+  | { readonly is: 'old seq'; readonly seq: string }
+  | { readonly is: 'missing' }
+  | { readonly is: 'gone' };
+
+/** A stream as it will be after the requests that were decided on. */
+export interface StreamDraft {
+  readonly type: string;
+  readonly producers: Map<string, ProducerState>;
+  readonly messages: Message[];
+  tail: number;
+  closed: boolean;
+  seq: string | undefined;
 }
 
-/** At least one. */
-function countFitting(line: readonly Waiting[]): number {
-  let bytes = 0;
-  for (const [index, { request }] of line.entries()) {
-    bytes += request.message?.bytes.length ?? 0;
-    if (index > 0 && (index === GROUP_REQUESTS || bytes > GROUP_BYTES)) return index;
+/** Decides on one request, and takes what it accepts into the draft. */
+export function decideAppend(draft: StreamDraft, request: AppendRequest): AppendAnswer {
+  const { message, type, seq, producer, close } = request;
+  const refusal = producer && checkProducer(draft, producer);
+  if (draft.closed) {
+    if (refusal?.is === 'duplicate' || refusal?.is === 'stale') return refusal;
+    const isSettled = message === undefined && producer === undefined;
+    return isSettled ? done(draft) : { is: 'closed', next: draft.tail };
   }
-  return line.length;
+  if (message !== undefined && mediaType(type ?? '') !== mediaType(draft.type)) {
+    return { is: 'other type', type: draft.type };
+  }
+  // A retry is known by its producer, so this comes before the check of `seq`.
+  if (refusal !== undefined) return refusal;
+  if (seq !== undefined && draft.seq !== undefined && seq <= draft.seq) {
+    return { is: 'old seq', seq: draft.seq };
+  }
+  if (message !== undefined) {
+    draft.messages.push(message);
+    draft.tail += 1;
+  }
+  if (producer !== undefined) draft.producers.set(producer.id, producer);
+  if (seq !== undefined) draft.seq = seq;
+  draft.closed = close;
+  return done(draft);
 }
 
-async function appendGroup(
+function done({ tail, closed }: StreamDraft): AppendAnswer {
+  return { is: 'done', next: tail, closed };
+}
+
+/** Undefined when the message is the producer's next one. */
+function checkProducer(
+  { producers, tail, closed }: StreamDraft,
+  { id, epoch, seq }: ProducerMark,
+): AppendAnswer | undefined {
+  const last = producers.get(id);
+  if (last !== undefined && epoch < last.epoch) return { is: 'stale', epoch: last.epoch };
+  if (last === undefined || epoch > last.epoch) {
+    if (seq === 0) return undefined;
+    return last === undefined ? { is: 'gap', expected: 0, received: seq } : { is: 'new epoch' };
+  }
+  if (seq <= last.seq) return { is: 'duplicate', next: tail, closed, seq: last.seq };
+  return seq === last.seq + 1 ? undefined : { is: 'gap', expected: last.seq + 1, received: seq };
+}
+
+export async function appendGroup(
   parts: StreamParts,
   name: string,
   requests: readonly AppendRequest[],

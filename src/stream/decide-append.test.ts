@@ -6,7 +6,7 @@ import {
   type AppendRequest,
   type ProducerMark,
   type StreamDraft,
-} from './decide-append.ts';
+} from './append-group.ts';
 import { toMessage } from './message.ts';
 
 const TYPE = 'text/plain';

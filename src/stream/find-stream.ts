@@ -1,7 +1,7 @@
 import { NO_TURN } from '../base/brand.ts';
 import { isQuipuError, orNothing } from '../base/errors.ts';
-import { untilFirst } from '../base/until-first.ts';
-import { eachName } from '../engine/each-name.ts';
+import { untilFirst } from '../base/retry.ts';
+import { eachName } from '../engine/names.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeadRow } from '../engine/rows.ts';
 import {

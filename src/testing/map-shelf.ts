@@ -1,6 +1,6 @@
 import type { Hash, KeyHash } from '../base/brand.ts';
 import type { TimeRange } from '../engine/engine.ts';
-import type { FieldRange, MetaField } from '../engine/meta-fields.ts';
+import type { FieldRange, MetaField } from '../engine/context-meta.ts';
 import { NO_TOTALS } from '../engine/files/index/shelf.ts';
 import type {
   BlobPlace,

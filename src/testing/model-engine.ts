@@ -15,18 +15,20 @@ import type {
   Tips,
   Wanted,
 } from '../engine/engine.ts';
-import type {
-  BlobStat,
-  ContextRow,
-  DocRow,
-  FsRootRow,
-  HeadRow,
-  LogRow,
-  PatchRow,
-  SalvagedLog,
-  TurnRow,
+import {
+  type BlobStat,
+  type ContextRow,
+  type DocRow,
+  type FsRootRow,
+  type HeadRow,
+  type LogRow,
+  type PatchRow,
+  type SalvagedLog,
+  type TurnRow,
+  showRoots,
+  showRows,
+  showTurn,
 } from '../engine/rows.ts';
-import { showRoots, showRows, showTurn } from '../engine/show-rows.ts';
 import { applyBatch } from './model/apply-batch.ts';
 import { applyBlob } from './model/apply-records.ts';
 import { Draft } from './model/draft.ts';

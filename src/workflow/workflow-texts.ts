@@ -2,7 +2,7 @@ import { decodeTime } from 'ulid';
 import type { Hash } from '../base/brand.ts';
 import { isQuipuError, orNothing } from '../base/errors.ts';
 import type { Change } from '../engine/batch.ts';
-import { eachName } from '../engine/each-name.ts';
+import { eachName } from '../engine/names.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TextChange, TextDocument, TextMarks, TextPage, TextSource } from '../engine/texts.ts';
 import { bundleOfIndex, eachNote, isHash, threadOfNote } from './home/documents.ts';

@@ -5,7 +5,7 @@ import { openStore } from '../../src/open-store.ts';
 import type { IndexPlace, KeptIndex } from '../../src/search/contract/search-index.ts';
 import { indexInFolder } from '../../src/search/files/index-place.ts';
 import { createStore } from '../../src/store/create-store.ts';
-import { SearchKeeper } from '../../src/store/search-keeper.ts';
+import { SearchKeeper } from '../../src/store/kept-store.ts';
 import { ask, idsOf } from '../../src/testing/search-suite/fixture.ts';
 import { freshFolder } from '../../src/testing/fresh-folder.ts';
 

@@ -9,11 +9,10 @@ import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { NewStream } from '../../src/stream/create-stream.ts';
+import { type NewStream, Streams } from '../../src/stream/streams.ts';
 import { tailOf } from '../../src/stream/find-stream.ts';
 import { toMessage } from '../../src/stream/message.ts';
 import { STREAM_DOCS, producerDocs, streamDoc } from '../../src/stream/stream-record.ts';
-import { Streams } from '../../src/stream/streams.ts';
 
 // What a stream leaves in the store, and when that goes.
 

@@ -7,8 +7,7 @@ import { LruCache } from '../../base/lru-cache.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import { checkBounded, checkString, shown } from '../../base/text.ts';
 import type { Store } from '../../store/store.ts';
-import { contextsUnder, joinName, splitName } from '../names.ts';
-import { withRetries } from '../turns.ts';
+import { contextsUnder, joinName, splitName, withRetries } from '../contexts.ts';
 import type {
   Checkpoint,
   CheckpointListOptions,
@@ -18,11 +17,16 @@ import type {
   PendingWrite,
   ThreadName,
 } from './checkpoint.ts';
-import type { Change, CheckpointRecord, Piece, Value, WritesRecord } from './records.ts';
-import { Thread, startOf } from './thread.ts';
-import type { Saved } from './thread.ts';
-import { Values } from './values.ts';
-import type { Fresh } from './values.ts';
+import {
+  type Change,
+  type CheckpointRecord,
+  type Piece,
+  type Value,
+  type WritesRecord,
+  Values,
+  type Fresh,
+} from './values.ts';
+import { Thread, startOf, type Saved } from './thread.ts';
 
 // Checkpoints: the state of an agent after each of its steps. With them it continues after a crash, goes back, and
 // tries another way.

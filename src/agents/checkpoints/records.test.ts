@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changed, stateAfter } from './records.ts';
-import type { Value } from './records.ts';
+import { changed, stateAfter, type Value } from './values.ts';
 
 function piecesOf(value: Value): string[] {
   return typeof value === 'object' ? value.pieces.slice(0, value.length) : [];

@@ -1,15 +1,22 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { Context } from '../../context/context.ts';
 import type { NewTurn } from '../../context/contexts.ts';
 import type { Turn } from '../../context/turn.ts';
 import type { Store } from '../../store/store.ts';
-import { contextsUnder, joinName } from '../names.ts';
-import { batchesOf, withRetries } from '../turns.ts';
-import { changed, isCheckpoint, isWrites, stateAfter } from './records.ts';
-import type { CheckpointRecord, State, Value, WritesRecord } from './records.ts';
-import type { Fresh, Values } from './values.ts';
+import { contextsUnder, joinName, batchesOf, withRetries } from '../contexts.ts';
+import {
+  changed,
+  isCheckpoint,
+  isWrites,
+  stateAfter,
+  type CheckpointRecord,
+  type State,
+  type Value,
+  type WritesRecord,
+  type Fresh,
+  type Values,
+} from './values.ts';
 
 // The records of one thread, as this process knows them.
 // Invariants

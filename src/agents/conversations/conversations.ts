@@ -2,11 +2,118 @@ import { randomBytes } from 'node:crypto';
 import { NO_TURN, type TurnId } from '../../base/brand.ts';
 import { invalid, notFound, orNothing } from '../../base/errors.ts';
 import type { Context } from '../../context/context.ts';
-import type { AppendOptions } from '../../context/contexts.ts';
+import type { AppendOptions, Contexts, OpenTurn } from '../../context/contexts.ts';
 import type { Store } from '../../store/store.ts';
-import { contextsUnder, joinName, splitName } from '../names.ts';
-import * as turns from '../turns.ts';
-import * as answers from './answers.ts';
+import {
+  contextsUnder,
+  joinName,
+  splitName,
+  type Stored,
+  replaceAfter,
+  ownPayload,
+  jsonBytes,
+  withRetries,
+  keptOf,
+  toJsonTurn,
+} from '../contexts.ts';
+import { parseBoundedJson } from '../../base/bounded-json.ts';
+import { isFields } from '../../base/fields.ts';
+import { LineSplitter } from '../../base/json-lines.ts';
+import { toStream } from '../../base/to-stream.ts';
+
+// An answer while it is written: chunks in an open turn, a line of JSON each.
+//
+// Invariants
+// - A reader gets a chunk when it is durable. All readers, in any process, get the same chunks in the same order.
+// - An answer ends once: whole with its source, or cut off with a reason. Any process can cut it off.
+// - Readers hold nothing up: a slow one, or one that goes away, changes nothing for the writer.
+
+/** The reason of an answer that somebody stopped. */
+const STOPPED = 'stopped';
+
+type ChunkSource<C> = ReadableStream<C> | AsyncIterable<C>;
+
+/** Writes chunks until their source or somebody ends the answer. Throws what made it fail; a stop is no failure. */
+async function writeAnswer<C>(
+  contexts: Contexts,
+  open: OpenTurn,
+  produce: (signal: AbortSignal) => ChunkSource<C> | Promise<ChunkSource<C>>,
+): Promise<void> {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  let isWritten = false;
+  const watch = async (): Promise<void> => {
+    const after = Number.MAX_SAFE_INTEGER;
+    for await (const _ of contexts.followOpen(open.id, { after })) continue;
+    if (!isWritten) stopped.abort(invalid('answer', 'was ended by somebody else'));
+  };
+  watch().catch(() => undefined);
+  // A model may be silent for long when somebody ends its answer, and may not look at the signal.
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+  const write = async (): Promise<void> => {
+    const source = await produce(signal);
+    const chunks = source instanceof ReadableStream ? source : ReadableStream.from(source);
+    const lines = new WritableStream<C>({
+      write: (chunk) => open.write(`${JSON.stringify(chunk)}\n`),
+    });
+    await chunks.pipeTo(lines, { signal });
+    isWritten = true;
+  };
+  try {
+    await Promise.race([write(), ended]);
+    await open.seal();
+  } catch (error) {
+    await open.abort('failed').catch(() => undefined);
+    if ((await contexts.turn(open.id))?.reason !== STOPPED) throw error;
+  }
+}
+
+export interface ChunkShape<C> {
+  /** False for a stored value that is no chunk: readers pass it over. */
+  readonly isChunk?: (value: object) => boolean;
+  /** Makes the chunk that ends an answer that was cut off, for its readers. Nobody stores it. */
+  readonly cutOff?: (reason: string) => C;
+}
+
+/** Gives the chunks from the first on, as they are asked for. The stream ends when `saved` does, and fails with it. */
+function readAnswer<C>(
+  contexts: Contexts,
+  turn: TurnId,
+  shape: ChunkShape<C>,
+  saved?: Promise<void>,
+): ReadableStream<C> {
+  const gone = new AbortController();
+  async function* read(): AsyncGenerator<C, void, undefined> {
+    yield* readChunks(contexts.followOpen(turn, { signal: gone.signal }), shape);
+    if (gone.signal.aborted) return;
+    await saved;
+    const { outcome, reason = outcome } = (await contexts.turn(turn)) ?? {};
+    const last = reason === undefined ? undefined : shape.cutOff?.(reason);
+    if (last !== undefined) yield last;
+  }
+  return toStream(read(), () => gone.abort());
+}
+
+/** Gives the chunks of whole lines. A line that is torn, no JSON or over the bounds of a value is passed over. */
+async function* readChunks<C>(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { isChunk = () => true }: ChunkShape<C>,
+): AsyncGenerator<C, void, undefined> {
+  const lines = new LineSplitter(0, Infinity);
+  for await (const piece of pieces) {
+    for (const { bytes = new Uint8Array() } of lines.take(piece)) {
+      let value: unknown;
+      try {
+        value = parseBoundedJson(Buffer.from(bytes).toString());
+      } catch {
+        continue;
+      }
+      if (isFields(value) && isChunk(value)) yield value as C;
+    }
+  }
+}
 
 // Conversations: lists of messages with branches, and answers that are written chunk by chunk.
 //
@@ -28,10 +135,7 @@ export interface Message {
 }
 
 /** What messages and chunks are. Both are JSON, and a chunk is an object. */
-export interface ConversationShape<
-  M extends Message,
-  C extends object,
-> extends answers.ChunkShape<C> {
+export interface ConversationShape<M extends Message, C extends object> extends ChunkShape<C> {
   /**
    * Makes a message of the chunks of an answer, also of one that was cut off. An answer with the id of `before` goes on
    * with that message. Undefined when the chunks make no message. Every reader calls this, so it gives each of them the
@@ -108,7 +212,7 @@ export class Conversations<M extends Message, C extends object> {
     produce: (start: {
       readonly before: M | undefined;
       readonly signal: AbortSignal;
-    }) => answers.ChunkSource<C> | Promise<answers.ChunkSource<C>>,
+    }) => ChunkSource<C> | Promise<ChunkSource<C>>,
   ): Promise<Answer<C>> {
     const { contexts } = this.#store;
     const context = await this.#begin(id);
@@ -116,7 +220,7 @@ export class Conversations<M extends Message, C extends object> {
     const open = await contexts.open(context.id, { type: this.#stream, encoding: 'bytes' });
     const write = async (): Promise<void> => {
       try {
-        await answers.writeAnswer(contexts, open, (signal) => produce({ before, signal }));
+        await writeAnswer(contexts, open, (signal) => produce({ before, signal }));
       } finally {
         await this.#rewrite(id);
       }
@@ -124,7 +228,7 @@ export class Conversations<M extends Message, C extends object> {
     const saved = write();
     // The readers of `chunks` are told of a failure, too.
     saved.catch(() => undefined);
-    return { chunks: answers.readAnswer(contexts, open.id, this.#shape, saved), saved };
+    return { chunks: readAnswer(contexts, open.id, this.#shape, saved), saved };
   }
 
   /**
@@ -138,7 +242,7 @@ export class Conversations<M extends Message, C extends object> {
     const turn = last === NO_TURN ? undefined : await contexts.turn(last, { payload: false });
     const isWhole = turn?.state === 'sealed' && turn.outcome === undefined;
     if (turn?.type !== this.#stream || isWhole) return null;
-    return answers.readAnswer(contexts, last, this.#shape);
+    return readAnswer(contexts, last, this.#shape);
   }
 
   /** Ends the answer that is being written, whichever process writes it. What has come is the message. */
@@ -146,7 +250,7 @@ export class Conversations<M extends Message, C extends object> {
     const { openTurn = NO_TURN } = (await this.#main(id)) ?? {};
     if (openTurn === NO_TURN) return;
     // INVALID: it has ended meanwhile.
-    await orNothing(() => this.#store.contexts.abort(openTurn, answers.STOPPED), 'INVALID');
+    await orNothing(() => this.#store.contexts.abort(openTurn, STOPPED), 'INVALID');
     await this.#rewrite(id);
   }
 
@@ -167,7 +271,7 @@ export class Conversations<M extends Message, C extends object> {
     if (branch === undefined || main === undefined || branchId === MAIN)
       throw notFound('branch', branchId, `${id} has no such branch`);
     const to = { parent: branch.head, ...this.#kept(id) };
-    await turns.replaceAfter(this.#store, main, [], to);
+    await replaceAfter(this.#store, main, [], to);
     await this.#store.contexts.remove(branch.id);
     return this.#messages(branch.head);
   }
@@ -204,23 +308,23 @@ export class Conversations<M extends Message, C extends object> {
     return (await this.#stored(head)).map(({ payload }) => payload);
   }
 
-  async #stored(head: TurnId = NO_TURN): Promise<turns.Stored<M>[]> {
+  async #stored(head: TurnId = NO_TURN): Promise<Stored<M>[]> {
     const { isMessage = () => true, fold } = this.#shape;
-    const stored: turns.Stored<M>[] = [];
+    const stored: Stored<M>[] = [];
     if (head === NO_TURN) return stored;
     for await (const turn of this.#store.contexts.chain(head)) {
-      const message = turns.ownPayload(turn, this.#message);
+      const message = ownPayload(turn, this.#message);
       if (message !== undefined && isMessage(message))
         stored.push({ id: turn.id, payload: message as M });
       if (turn.type !== this.#stream || turn.bytes === undefined) continue;
       const chunks: C[] = [];
-      for await (const chunk of answers.readChunks([turn.bytes], this.#shape)) chunks.push(chunk);
+      for await (const chunk of readChunks([turn.bytes], this.#shape)) chunks.push(chunk);
       const before = stored.at(-1)?.payload;
       const answer = await fold(chunks, before);
       if (answer === undefined) continue;
       if (answer.id === before?.id && isAnswer(before)) stored.pop();
       // The conversation must go on, whatever came: an answer that is too large stays as its chunks.
-      const isLarge = turns.jsonBytes(answer) > MESSAGE_BYTES_MAX;
+      const isLarge = jsonBytes(answer) > MESSAGE_BYTES_MAX;
       stored.push({ id: isLarge ? turn.id : undefined, payload: answer });
     }
     return stored;
@@ -231,18 +335,18 @@ export class Conversations<M extends Message, C extends object> {
     id: string,
     change: (messages: readonly M[]) => readonly M[] = (messages) => messages,
   ): Promise<M[]> {
-    return turns.withRetries(async () => {
+    return withRetries(async () => {
       const context = await this.#main(id);
       const stored = await this.#stored(context?.head);
       const messages = change(stored.map(({ payload }) => payload));
       if (context === undefined) return [];
-      const { keep, parent } = turns.keptOf(context.head, stored, messages);
+      const { keep, parent } = keptOf(context.head, stored, messages);
       const isGone = stored.slice(keep).some(({ payload: old }) => {
         return !isAnswer(old) || messages.every((message) => message.id !== old.id);
       });
-      const added = messages.slice(keep).map((one) => turns.toJsonTurn(this.#message, one));
+      const added = messages.slice(keep).map((one) => toJsonTurn(this.#message, one));
       const to = { parent, ...(isGone && this.#kept(id)) };
-      await turns.replaceAfter(this.#store, context, added, to);
+      await replaceAfter(this.#store, context, added, to);
       return [...messages];
     });
   }

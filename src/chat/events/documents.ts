@@ -2,7 +2,7 @@ import { toHash, type Hash } from '../../base/brand.ts';
 import { corrupt, invalid, notFound } from '../../base/errors.ts';
 import { isFields } from '../../base/fields.ts';
 import { checkLine, shown } from '../../base/text.ts';
-import { untilFirst } from '../../base/until-first.ts';
+import { untilFirst } from '../../base/retry.ts';
 import type { DocChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { SCHEMA_VERSION, type ChatProblem } from './event.ts';

@@ -1,7 +1,7 @@
 import { isFields } from '../../base/fields.ts';
 import { OverBounds, VALUE_BOUNDS, findExcess, parseBoundedJson } from '../../base/bounded-json.ts';
 import { invalid, messageOf } from '../../base/errors.ts';
-import { groupsOf } from '../../base/groups-of.ts';
+import { groupsOf } from '../../base/pages.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import { toBlob } from '../events/chat-lines.ts';
 import { type ChatEvent, type JsonObject } from '../events/event.ts';

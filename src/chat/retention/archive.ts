@@ -1,6 +1,6 @@
 import { toHash } from '../../base/brand.ts';
 import { corrupt, invalid, isQuipuError } from '../../base/errors.ts';
-import { groupsOf } from '../../base/groups-of.ts';
+import { groupsOf } from '../../base/pages.ts';
 import { shown } from '../../base/text.ts';
 import type { DocChange, LogChange } from '../../engine/batch.ts';
 import { readPieceList, toBlob, type ArchivePiece, type Line } from '../events/chat-lines.ts';

@@ -1,6 +1,6 @@
 import { toHash } from '../../base/brand.ts';
 import { corrupt } from '../../base/errors.ts';
-import { eachDoc } from '../../engine/each-name.ts';
+import { eachDoc } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Root, RootSource } from '../../engine/roots.ts';
 import {

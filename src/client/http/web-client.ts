@@ -1,6 +1,6 @@
 import { isQuipuError } from '../../base/errors.ts';
 import { jsonable } from '../../base/jsonable.ts';
-import { pauseMs } from '../../base/pause.ts';
+import { pauseMs } from '../../base/retry.ts';
 import type { ContextJson } from '../../context/context.ts';
 import type { MetaConditions } from '../../context/meta-condition.ts';
 import type { ContextUpdate } from '../../context/contexts.ts';

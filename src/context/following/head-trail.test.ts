@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toContextId, type ContextId, type TurnId } from '../../base/brand.ts';
 import type { Change } from '../../engine/batch.ts';
 import type { HeadRow, TurnRow } from '../../engine/rows.ts';
-import { HeadTrail, LOOK } from './head-trail.ts';
+import { HeadTrail, LOOK } from './follow-verbs.ts';
 
 const CONTEXT = 1n as ContextId;
 const row = (id: bigint, parent: bigint, context = 1n): TurnRow =>

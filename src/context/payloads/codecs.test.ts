@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Encoding } from '../../format/turn-record.ts';
-import { decodeCbor, encodeCbor } from './cbor.ts';
+import { decodeCbor, encodeCbor, decodeMsgpack, encodeMsgpack } from './binary-values.ts';
 import {
   type Codec,
   decodePayload,
@@ -11,7 +11,6 @@ import {
   registerCodec,
 } from './codecs.ts';
 import { toJsonValue } from '../turn.ts';
-import { decodeMsgpack, encodeMsgpack } from './msgpack.ts';
 
 describe('decodePayload', () => {
   it('gives bytes of an unknown encoding as they are', () => {

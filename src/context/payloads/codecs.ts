@@ -5,8 +5,7 @@ import { QuipuError, invalid, tooLarge, messageOf } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { assertWellFormed, decodeUtf8, encodeUtf8, kindOf, shown } from '../../base/text.ts';
 import { Encoding, type EncodingName } from '../../format/turn-record.ts';
-import { decodeCbor, encodeCbor } from './cbor.ts';
-import { decodeMsgpack, encodeMsgpack } from './msgpack.ts';
+import { decodeCbor, encodeCbor, decodeMsgpack, encodeMsgpack } from './binary-values.ts';
 
 /** An encoding by its name, or by its number when this process has no name for it. */
 export type PayloadEncoding = EncodingName | (string & NonNullable<unknown>) | number;

@@ -1,7 +1,7 @@
 import { encode, ExtData } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkMsgpackBounds, decodeMsgpack } from './msgpack.ts';
+import { checkMsgpackBounds, decodeMsgpack } from './binary-values.ts';
 
 const REFUSED = /claims more than its bytes|more than \d+ (?:levels|values)|outside the bounds/;
 

@@ -2,7 +2,7 @@ import { toTurnId, type TurnId } from '../../base/brand.ts';
 import { jsonable } from '../../base/jsonable.ts';
 import { notFound, QuipuError } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
-import { untilFirst } from '../../base/until-first.ts';
+import { untilFirst } from '../../base/retry.ts';
 import type { ContextsParts } from '../turns/loaded-page.ts';
 import type { Contexts, Pin } from '../contexts.ts';
 import { REASON_BYTES_MAX } from '../limits.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../base/brand.ts';
 import { isQuipuError } from '../../base/errors.ts';
 import type { BlobUse, Engine, Tips } from '../../engine/engine.ts';
-import type { ContextRow, TurnRow } from '../../engine/rows.ts';
+import type { TurnRow } from '../../engine/rows.ts';
 import type {
   TextChange,
   TextDocument,
@@ -52,12 +52,9 @@ export function contextTexts(engine: Engine): TextSource {
     },
 
     async load(documents) {
-      const rows = await getTurns(engine, turnsOf(documents));
-      const sealed = rows.filter((row) => !isOpen(row));
-      const texts = new Map<string, TextDocument>();
-      for (const change of await readTexts(engine, sealed))
-        if ('put' in change) texts.set(change.put.ref, change.put);
-      return documents.map(({ ref }) => texts.get(ref));
+      const texts = await readTexts(engine, await getTurns(engine, turnsOf(documents)));
+      const found = new Map(putsOf(texts).map((put) => [put.ref, put]));
+      return documents.map(({ ref }) => found.get(ref));
     },
 
     async around(thread, ref, count) {
@@ -68,12 +65,7 @@ export function contextTexts(engine: Engine): TextSource {
       const last = head && (await engine.ancestorAt(head.head, row.depth + count));
       const tip = last ?? (head && (await newestOf(engine, head.head, row))) ?? row;
       const rows = await walkUpTo(engine, tip.id, tip.depth - row.depth + count + 1);
-      return (
-        await readTexts(
-          engine,
-          rows.filter((one) => !isOpen(one)),
-        )
-      ).flatMap((change) => ('put' in change ? [change.put] : []));
+      return putsOf(await readTexts(engine, rows));
     },
 
     async gone(documents) {
@@ -91,7 +83,15 @@ export function contextTexts(engine: Engine): TextSource {
 }
 
 function turnsOf(documents: readonly TextRef[]): TurnId[] {
-  const ids = documents.map(({ ref }) => toTurnId(BigInt(ref)));
+  return rising(documents.map(({ ref }) => toTurnId(BigInt(ref))));
+}
+
+function putsOf(changes: readonly TextChange[]): TextDocument[] {
+  return changes.flatMap((change) => ('put' in change ? [change.put] : []));
+}
+
+/** Each number once. */
+function rising<Id extends bigint>(ids: readonly Id[]): Id[] {
   return [...new Set(ids)].toSorted((a, b) => (a < b ? -1 : 1));
 }
 
@@ -105,12 +105,13 @@ async function newestOf(engine: Engine, head: TurnId, row: TurnRow): Promise<Tur
 async function* readForks(engine: Engine, mark: TurnMark, tips: Tips): AsyncGenerator<TextPage> {
   while (mark.context < tips.context) {
     const ids = numbers(mark.context, tips.context, PAGE_TURNS) as ContextId[];
-    const rows = await getContexts(engine, ids);
-    const forked = rows.filter(({ base }) => base !== NO_TURN);
-    const wanted = [...new Set(forked.map(({ base }) => base))].toSorted((a, b) =>
-      a < b ? -1 : 1,
+    const rows = await oneByOne(
+      ids,
+      async (contexts) => (await engine.getMany({ contexts })).contexts,
     );
-    const bases = new Map((await getTurns(engine, wanted)).map((row) => [row.id, row]));
+    const forked = rows.filter(({ base }) => base !== NO_TURN);
+    const wanted = await getTurns(engine, rising(forked.map(({ base }) => base)));
+    const bases = new Map(wanted.map((row) => [row.id, row]));
     const changes = forked.flatMap(({ id, base }): TextChange[] => {
       const row = bases.get(base);
       if (row === undefined) return [];
@@ -133,8 +134,7 @@ async function* readTurns(engine: Engine, mark: TurnMark, tips: Tips): AsyncGene
     const ids = numbers(mark.turn, tips.turn, PAGE_TURNS) as TurnId[];
     for (const { rows, isLast } of inSlices(await getTurns(engine, ids))) {
       for (const row of rows) if (isOpen(row)) mark.open.add(row.id);
-      const closed = rows.filter((row) => !isOpen(row));
-      const texts = await readTexts(engine, closed, 'once');
+      const texts = await readTexts(engine, rows, 'once');
       // Behind the last there may be turns that are gone.
       mark.turn = (isLast ? ids : rows.map(({ id }) => id)).at(-1) ?? tips.turn;
       yield mark.page(texts, tips);
@@ -150,10 +150,10 @@ async function* readPatched(engine: Engine, mark: TurnMark, tips: Tips): AsyncGe
       seqs,
       async (some) => (await engine.getMany({ patches: some })).patches,
     );
-    const ids = [...new Set(patches.map(({ turn }) => turn))].toSorted((a, b) => (a < b ? -1 : 1));
-    const rows = (await getTurns(engine, ids)).filter((row) => !isOpen(row) && row.id <= mark.turn);
+    const rows = await getTurns(engine, rising(patches.map(({ turn }) => turn)));
+    const read = rows.filter(({ id }) => id <= mark.turn);
     mark.patch = last;
-    yield mark.page(await readTexts(engine, rows, 'once'), tips);
+    yield mark.page(await readTexts(engine, read, 'once'), tips);
   }
 }
 
@@ -178,12 +178,16 @@ function* inSlices(
   yield { rows: rows.slice(first), isLast: true };
 }
 
-/** The index reads every payload `once`: it must not push out what is read again. */
+/**
+ * Reads the texts of the turns that are sealed. The index reads every payload `once`: it must not push out what is read
+ * again.
+ */
 async function readTexts(
   engine: Engine,
-  rows: readonly TurnRow[],
+  turns: readonly TurnRow[],
   use: BlobUse = 'again',
 ): Promise<readonly TextChange[]> {
+  const rows = turns.filter((row) => !isOpen(row));
   if (rows.length === 0) return [];
   const patches = await engine.getPatches(rows.map(({ id }) => id));
   const views = toViews({ turns: rows, fsRoots: [], patches }, 'latest');
@@ -274,10 +278,6 @@ async function readBeginning(engine: Engine, payload: Hash): Promise<Uint8Array>
 
 function getTurns(engine: Engine, ids: readonly TurnId[]): Promise<readonly TurnRow[]> {
   return oneByOne(ids, async (turns) => (await engine.getMany({ turns })).turns);
-}
-
-function getContexts(engine: Engine, ids: readonly ContextId[]): Promise<readonly ContextRow[]> {
-  return oneByOne(ids, async (contexts) => (await engine.getMany({ contexts })).contexts);
 }
 
 /** A damaged record is left out, and hides no other. */

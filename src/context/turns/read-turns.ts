@@ -117,7 +117,9 @@ export async function loadTurns(
   );
   if (atHand.every((turn) => turn !== undefined)) return atHand;
   const fetched: Fetched = new Map();
-  return Promise.all(views.map(async (view, i) => atHand[i] ?? loadLater(engine, view, fetched)));
+  const load = async (view: TurnView): Promise<LoadedTurn> =>
+    loadTurn(engine, view, await fetchPayload(engine, view, fetched));
+  return Promise.all(views.map(async (view, i) => atHand[i] ?? load(view)));
 }
 
 function isWanted(payload: CheckedRead['payload'], size: number): boolean {
@@ -132,10 +134,6 @@ function loadAtHand(peek: Peek, view: TurnView): LoadedTurn | undefined {
   }
   const bytes = peek(payload);
   return bytes && { view, bytes, reason: undefined };
-}
-
-async function loadLater(engine: Engine, view: TurnView, fetched: Fetched): Promise<LoadedTurn> {
-  return loadTurn(engine, view, await fetchPayload(engine, view, fetched));
 }
 
 /** Returns undefined when there is no payload to show: a tombstone, or a payload that is not there. */

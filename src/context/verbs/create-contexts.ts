@@ -16,10 +16,17 @@ import { jsonable } from '../../base/jsonable.ts';
 import { OneAtATime } from '../../base/one-at-a-time.ts';
 import type { ContextChange } from '../../engine/batch.ts';
 import type { ContextMeta } from '../../engine/rows.ts';
-import { checkKept, checkKey, checkList } from '../check-input.ts';
-import { checkContextName, checkDetails, mergeDetails } from '../context-details.ts';
+import {
+  checkKept,
+  checkKey,
+  checkList,
+  checkContextName,
+  checkDetails,
+  mergeDetails,
+} from '../check-input.ts';
 import { toContext, type Context } from '../context.ts';
 import { noContext } from '../turns/read-turns.ts';
+import { given } from '../../base/given.ts';
 
 export interface ContextsOptions {
   /** The largest payload of a turn, default just under 64 MiB. */
@@ -97,25 +104,17 @@ function contextVerbs({ engine }: ContextsParts): ContextVerbs {
 
     async list(options = {}) {
       const { rows, cursor, total } = await engine.listContexts(checkList(options));
-      const items = rows.map(toContext);
-      return {
-        items,
-        ...(cursor !== undefined && { cursor }),
-        ...(total !== undefined && { total }),
-      };
+      return { items: rows.map(toContext), ...given({ cursor, total }) };
     },
 
-    async update(id, given) {
+    async update(id, change) {
       const context = toContextId(id);
-      mergeDetails({}, given);
+      mergeDetails({}, change);
       return updates.run(context, async () => {
         const row = await engine.getContext(context);
         if (row === undefined) throw noContext(context);
-        return changeContext(engine, {
-          do: 'describe',
-          context,
-          meta: mergeDetails(row.meta, given),
-        });
+        const meta = mergeDetails(row.meta, change);
+        return changeContext(engine, { do: 'describe', context, meta });
       });
     },
 
@@ -143,8 +142,8 @@ function nameVerbs({ engine }: ContextsParts): NameVerbs {
     },
 
     async rename(id, name) {
-      const given = name === null ? {} : { name: checkContextName(name) };
-      return changeContext(engine, { do: 'rename', context: toContextId(id), ...given });
+      const named = name === null ? {} : { name: checkContextName(name) };
+      return changeContext(engine, { do: 'rename', context: toContextId(id), ...named });
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Hash } from '../../base/brand.ts';
 import { QuipuError, notFound } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import type { StoredTurn } from '../plan/draft.ts';
-import { showRoots, showRows, showTurn } from '../show-rows.ts';
+import { showRoots, showRows, showTurn } from '../rows.ts';
 import { through } from '../through.ts';
 import type { Writer } from './commit/writer.ts';
 import type { Core } from './core/core.ts';

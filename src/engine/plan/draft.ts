@@ -9,20 +9,21 @@ import type { ContextMeta, TurnRow } from '../rows.ts';
 import type { BulkExtent, Intake, ReadyBlobs } from './prepared-batch.ts';
 import type { PreparedBlob } from '../../format/blob-record.ts';
 
-/** A turn as stored: the row that callers see, and the fields that find its ancestors and its retries. */
-export interface StoredTurn {
+/** The row that callers see, and the fields that find its ancestors. */
+export interface PlacedTurn {
   readonly row: TurnRow;
   readonly jump: number;
   /** The parent's jump. */
   readonly sideJump: number;
+}
+
+/** A turn as stored, with the field that finds its retries. */
+export interface StoredTurn extends PlacedTurn {
   readonly idempotency: KeyHash | undefined;
 }
 
 /** A turn being streamed into. Its bytes are kept apart until it is sealed. */
-export interface OpenTurn {
-  readonly row: TurnRow;
-  readonly jump: number;
-  readonly sideJump: number;
+export interface OpenTurn extends PlacedTurn {
   /** The number of pieces that the turn's text came in. */
   readonly deltas: number;
 }
@@ -52,10 +53,6 @@ export interface LogDraft {
   readonly removed: boolean;
   readonly base: LogState;
   readonly text: string;
-}
-
-export interface DocDraft {
-  readonly record: DocRecord;
 }
 
 /** The newest version of a document. */
@@ -148,7 +145,7 @@ export class Draft {
   readonly newestPatches: Layer<number, number> = new Layer(this.#layers);
   /** The file-system roots that turns were appended with, by turn. */
   readonly givenRoots: Layer<number, Hash> = new Layer(this.#layers);
-  readonly docs: Layer<string, DocDraft> = new Layer(this.#layers);
+  readonly docs: Layer<string, DocRecord> = new Layer(this.#layers);
   readonly logs: Layer<string, LogDraft> = new Layer(this.#layers);
   readonly types: Layer<string, DeclaredType> = new Layer(this.#layers);
   readonly fileKinds: Layer<string, FileKind> = new Layer(this.#layers);
@@ -277,7 +274,7 @@ export class Draft {
   /** The text of a document. Undefined for one that never existed or was removed. */
   readDoc(name: string): string | undefined {
     const drafted = this.docs.get(name);
-    if (drafted !== undefined) return drafted.record.content;
+    if (drafted !== undefined) return drafted.content;
     return this.#need(`doc ${name}`, async () => (await this.view.getDoc(name))?.content);
   }
 

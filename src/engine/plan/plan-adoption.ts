@@ -1,16 +1,33 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
-import { invalid, notFound } from '../../base/errors.ts';
+import { NO_TURN, type ContextId, type Hash, type TurnId, type KeyHash } from '../../base/brand.ts';
+import { invalid, notFound, type QuipuError } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import { NO_HASH } from '../../format/patch-record.ts';
-import type { AdoptedContext, Adoption, DocEntry, PatchEntry, Sha256Name } from '../adoption.ts';
+import type {
+  AdoptedContext,
+  Adoption,
+  DocEntry,
+  PatchEntry,
+  Sha256Name,
+  TurnEntry,
+} from '../adoption.ts';
 import { assertJsonText } from '../json-text.ts';
 import { assertName } from '../names.ts';
-import { adoptTurn, assertPayload, assertU32, moveToTurn, outOfOrder } from './adopt-turn.ts';
-import type { Draft } from './draft.ts';
-import { forgetMoves, mustGetSealed, sayMeta } from './plan-contexts.ts';
-import { claimFile, currentDoc } from './plan-records.ts';
+import type { Draft, PlacedTurn } from './draft.ts';
+import {
+  forgetMoves,
+  mustGetSealed,
+  sayMeta,
+  assertNoOpenTurn,
+  beginAt,
+  depthOf,
+} from './plan-contexts.ts';
+import { claimFile, currentDoc, writeDoc } from './plan-records.ts';
 import type { Report } from './report.ts';
+import { hashBytes } from '../../base/hash.ts';
+import { IDEMPOTENCY_BYTES, bytesToKeyHash } from '../../format/idempotency.ts';
+import { TurnFlag } from '../../format/turn-record.ts';
+import type { TurnRow } from '../rows.ts';
+import { declareType, planJump, rootPatch } from './plan-turns.ts';
 
 /** Puts records of another store into `draft` as they are. Each record follows the last one of its kind. */
 export function planAdoption(draft: Draft, adoption: Adoption, report: Report): void {
@@ -79,16 +96,13 @@ function adoptContext(draft: Draft, context: AdoptedContext, report: Report): vo
   if (before?.base !== base || before.createdAt !== createdAt) {
     throw invalid('contexts', `say of context ${number} what does not fit the one that is here`);
   }
-  const moved = context.movedTo === undefined ? {} : headAt(draft, context.movedTo);
+  const { movedTo } = context;
+  const moved = movedTo === undefined ? {} : { head: movedTo, headDepth: depthOf(draft, movedTo) };
   const later = Math.max(updatedAt, isNew ? 0 : before.updatedAt);
   const head = { ...before, ...moved, updatedAt: later };
   draft.heads.set(number, head);
   if (meta.name !== undefined) handOver(draft, meta.name, context.id, report);
   sayMeta(draft, head, meta, report);
-}
-
-function headAt(draft: Draft, head: TurnId): Pick<HeadRecord, 'head' | 'headDepth'> {
-  return { head, headDepth: head === NO_TURN ? 0 : mustGetSealed(draft, head).row.depth };
 }
 
 /** A context that has the name here, and has lost it in the other store, loses it here, too. */
@@ -106,23 +120,8 @@ function handOver(draft: Draft, name: string, to: ContextId, report: Report): vo
  */
 function newHead(draft: Draft, context: AdoptedContext & { removed?: undefined }): HeadRecord {
   const { id, base, createdAt } = context;
-  if (base === NO_TURN) return beginAt(id, base, createdAt);
   if (draft.isGone(Number(base))) return { ...beginAt(id, NO_TURN, createdAt), base };
-  return { ...beginAt(id, base, createdAt), headDepth: mustGetSealed(draft, base).row.depth };
-}
-
-function beginAt(id: ContextId, base: TurnId, createdAt: number): HeadRecord {
-  return {
-    id,
-    head: base,
-    headDepth: 0,
-    base,
-    openTurn: NO_TURN,
-    openBytes: 0,
-    createdAt,
-    updatedAt: createdAt,
-    removed: false,
-  };
+  return beginAt(id, base, createdAt, depthOf(draft, base));
 }
 
 function adoptPatch(draft: Draft, entry: PatchEntry, report: Report): void {
@@ -131,8 +130,7 @@ function adoptPatch(draft: Draft, entry: PatchEntry, report: Report): void {
   if (seq !== counters.nextPatch) throw outOfOrder('patch', seq, counters.nextPatch);
   counters.nextPatch += 1;
   if ('gone' in entry) {
-    const nobody = { turn: NO_TURN, payload: NO_HASH, tombstone: false, fsRoot: true };
-    draft.patches.set(seq, { seq, ...nobody, encoding: 0, size: 0, createdAt: 0 });
+    draft.patches.set(seq, { ...rootPatch(NO_TURN, NO_HASH), seq, createdAt: 0 });
     return;
   }
   if ('patch' in entry) {
@@ -147,8 +145,7 @@ function adoptPatch(draft: Draft, entry: PatchEntry, report: Report): void {
   const { fsRoot, createdAt, replaced } = entry;
   const { turn, root: payload } = fsRoot;
   if (!isTurnGone(draft, turn) && !replaced) assertPayload(draft, payload);
-  const record = { turn, seq, payload, tombstone: false, fsRoot: true, encoding: 0, size: 0 };
-  draft.patches.set(seq, { ...record, createdAt });
+  draft.patches.set(seq, { ...rootPatch(turn, payload), seq, createdAt });
   report.fsRoots.push(fsRoot);
 }
 
@@ -170,6 +167,103 @@ function adoptDoc(draft: Draft, { row, published }: DocEntry, report: Report): v
     throw invalid('docs', `bring version ${version} of ${name}, which is at ${old?.version ?? 0}`);
   }
   if (published) claimFile(draft, name, 'doc');
-  draft.docs.set(name, { record: { name, version, createdAt: draft.nowMs, content, published } });
+  writeDoc(draft, { name, version, content, published });
   report.docs.set(name, row);
+}
+
+const NEVER_STORED = TurnFlag.OPEN | TurnFlag.PATCHED | TurnFlag.TOMBSTONE;
+
+/** Makes the record of the turn. Its context learns of the turn later, since both may come with the same adoption. */
+export function adoptTurn(draft: Draft, entry: TurnEntry, report: Report): void {
+  const { counters } = draft;
+  const number = Number(entry.id);
+  if (number !== counters.nextTurn) throw outOfOrder('turn', number, counters.nextTurn);
+  const turn = entry.gone === undefined ? planRecord(draft, entry.row) : stubOf(entry);
+  if (turn.row.id !== entry.id) throw invalid('turns', `give turn ${number} another number`);
+  const idempotency = claimKey(draft, entry);
+  counters.nextTurn += 1;
+  draft.turns.set(number, { ...turn, idempotency });
+  if (idempotency !== undefined) draft.keys.set(idempotency, number);
+  if (entry.gone !== undefined) draft.goneTurns.set(number, true);
+  else report.turns.push(turn.row);
+}
+
+function planRecord(draft: Draft, row: TurnRow): PlacedTurn {
+  const { id, flags, payload, type, version } = row;
+  if ((flags & NEVER_STORED) !== 0 || payload === undefined) {
+    throw invalid(
+      'turns',
+      `bring turn ${id}, which is not sealed or has flags that only reads set`,
+    );
+  }
+  assertU32(row, ['size', 'encoding', 'flags', 'depth', 'version']);
+  const parent = row.parent === NO_TURN ? undefined : mustGetSealed(draft, row.parent);
+  if (row.depth !== (parent === undefined ? 0 : parent.row.depth + 1)) {
+    throw invalid('turns', `give turn ${id} a depth that does not fit its parent`);
+  }
+  assertPayload(draft, payload);
+  declareType(draft, { type, version });
+  return { row, jump: planJump(draft, parent), sideJump: parent?.jump ?? 0 };
+}
+
+/** Checks that the payload is here. A payload that was erased in the other store need not be. */
+export function assertPayload(draft: Draft, hash: Hash): void {
+  if (!draft.hasBlob(hash) && !draft.isErased(hash)) draft.assertBlob(hash);
+}
+
+/** A record that holds the turn's number and belongs to no context. */
+function stubOf({ id }: TurnEntry): PlacedTurn {
+  const place = { parent: NO_TURN, context: 0n as TurnRow['context'], depth: 0 };
+  const about = { type: '', version: 0, encoding: 0, flags: 0, createdAt: 0 };
+  // A record needs some payload. The payload of a turn that is gone is never read.
+  const payload = hashBytes(new Uint8Array());
+  return { row: { id, ...place, ...about, payload, size: 0 }, jump: 0, sideJump: 0 };
+}
+
+function claimKey(draft: Draft, { id, key }: TurnEntry): KeyHash | undefined {
+  if (key === undefined) return undefined;
+  if (key.length !== IDEMPOTENCY_BYTES || key.every((byte) => byte === 0)) {
+    throw invalid(
+      'turns',
+      `bring turn ${id} with a key that is no hash of ${IDEMPOTENCY_BYTES} bytes`,
+    );
+  }
+  const hash = bytesToKeyHash(key);
+  if ((draft.keys.get(hash) ?? draft.view.findKey(hash)) !== undefined) {
+    throw invalid('turns', `bring turn ${id} with a key that another turn has`);
+  }
+  return hash;
+}
+
+/** Makes the turn the head of its context, unless the context was removed. */
+export function moveToTurn(draft: Draft, row: TurnRow, report: Report): void {
+  const head = draft.getHead(row.context);
+  if (head === undefined) {
+    const wasThere = row.context >= 1n && Number(row.context) < draft.counters.nextContext;
+    if (!wasThere) throw notFound('context', row.context);
+    return;
+  }
+  assertNoOpenTurn(head);
+  const updatedAt = Math.max(head.updatedAt, row.createdAt);
+  const moved = { ...head, head: row.id, headDepth: row.depth, updatedAt };
+  draft.heads.set(Number(head.id), moved);
+  report.moved(moved);
+}
+
+export function assertU32<K extends string>(
+  row: { readonly [Name in K]: number },
+  names: readonly K[],
+): void {
+  for (const name of names) {
+    const value = row[name];
+    if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) continue;
+    throw invalid(name, `must be a whole number below 2^32, got ${value}`);
+  }
+}
+
+export function outOfOrder(what: string, got: number, next: number): QuipuError<'INVALID'> {
+  return invalid(
+    'adoption',
+    `continues at ${what} ${got}, and the store at ${what} ${next}: it is no copy of that store so far`,
+  );
 }

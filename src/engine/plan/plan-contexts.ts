@@ -1,23 +1,24 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { ContextId, TurnId } from '../../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { QuipuError, invalid, exists, notFound } from '../../base/errors.ts';
+import { QuipuError, invalid, exists, notFound, locked } from '../../base/errors.ts';
 import { decodeForkKey, encodeForkKey, forkKeyName, toForkKey } from '../../format/fork-key.ts';
-import { headMovesName } from '../../format/head-moves.ts';
+import {
+  headMovesName,
+  LEFT_HEADS_MAX,
+  decodeHeadMoves,
+  encodeHeadMoves,
+  type LeftHead,
+} from '../../format/head-moves.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { Batch, ContextChange, ContextRef } from '../batch.ts';
 import type { ContextMeta, ContextRow } from '../rows.ts';
 import type { Draft, StoredTurn } from './draft.ts';
-import { currentDoc } from './plan-records.ts';
-import { toHeadRow } from './report.ts';
-import type { Report } from './report.ts';
+import { currentDoc, writeDoc } from './plan-records.ts';
+import { toHeadRow, type Report } from './report.ts';
+import { jumpDepth } from '../../format/turn-record.ts';
 
-/** Changes of every kind but moves, see `planMove`. */
-export function planContext(
-  draft: Draft,
-  change: Exclude<ContextChange, { readonly do: 'move' }>,
-  report: Report,
-): void {
+export function planContext(draft: Draft, change: ContextChange, report: Report): void {
+  if (change.do === 'move') return planMove(draft, change, report);
   report.changed = true;
   if (change.do === 'create') return planCreate(draft, change, report);
   const head = mustGetHead(draft, change.context);
@@ -42,17 +43,7 @@ export function planContext(
 function planCreate(draft: Draft, change: Create, report: Report): void {
   const { base = NO_TURN, meta = {} } = change;
   const id = BigInt(draft.counters.nextContext) as ContextId;
-  const head: HeadRecord = {
-    id,
-    head: base,
-    headDepth: base === NO_TURN ? 0 : mustGetSealed(draft, base).row.depth,
-    base,
-    openTurn: NO_TURN,
-    openBytes: 0,
-    createdAt: draft.nowMs,
-    updatedAt: draft.nowMs,
-    removed: false,
-  };
+  const head = beginAt(id, base, draft.nowMs, depthOf(draft, base));
   assertNameFree(draft, id, meta);
   draft.counters.nextContext += 1;
   draft.heads.set(Number(id), head);
@@ -76,8 +67,7 @@ function assertNameFree(draft: Draft, id: ContextId, { name }: ContextMeta): voi
 /** Listeners do not hear of this document: the store uses it as its own memory, and no user owns it. */
 export function remember(draft: Draft, name: string, content: string): void {
   const version = (currentDoc(draft, name)?.version ?? 0) + 1;
-  const record = { name, version, createdAt: draft.nowMs, content, published: false };
-  draft.docs.set(name, { record });
+  writeDoc(draft, { name, version, content, published: false });
 }
 
 /** A removed context needs its moves no more. */
@@ -85,9 +75,7 @@ export function forgetMoves(draft: Draft, id: ContextId): void {
   const name = headMovesName(id);
   const old = currentDoc(draft, name);
   if (old === undefined || old.removed) return;
-  const { version } = old;
-  const record = { name, version, createdAt: draft.nowMs, content: undefined, published: false };
-  draft.docs.set(name, { record });
+  writeDoc(draft, { name, version: old.version, content: undefined, published: false });
 }
 
 export function sayMeta(draft: Draft, head: HeadRecord, meta: ContextMeta, report: Report): void {
@@ -121,6 +109,11 @@ export function mustGetSealed(draft: Draft, id: TurnId): StoredTurn {
     return turn;
   }
   throw notFound('turn', String(id), `there is no sealed turn ${id}`);
+}
+
+/** The depth of a sealed turn; 0 also for none. */
+export function depthOf(draft: Draft, id: TurnId): number {
+  return id === NO_TURN ? 0 : mustGetSealed(draft, id).row.depth;
 }
 
 type Create = ContextChange & { readonly do: 'create' };
@@ -174,4 +167,90 @@ function findFork(draft: Draft, change: Create, key: string): ContextRow | undef
 
 function toRow(draft: Draft, head: HeadRecord): ContextRow {
   return { ...toHeadRow(head), meta: draft.getMeta(head.id) };
+}
+
+export function assertNoOpenTurn({ id, openTurn }: HeadRecord): void {
+  if (openTurn === NO_TURN) return;
+  throw locked(
+    'context',
+    String(openTurn),
+    `turn ${openTurn} is open in context ${id}; seal or abort it first`,
+  );
+}
+
+export function assertExpectedHead(head: HeadRecord, expected: TurnId | undefined): void {
+  if (expected === undefined || expected === head.head) return;
+  throw new QuipuError(
+    'HEAD_MOVED',
+    `the head of context ${head.id} is turn ${head.head}, not ${expected}; read what is new and try again`,
+    { context: String(head.id), expected: String(expected), head: String(head.head) },
+  );
+}
+
+/** Moves a head to any sealed turn, or to none. A move to where the head is changes nothing. */
+function planMove(
+  draft: Draft,
+  change: ContextChange & { readonly do: 'move' },
+  report: Report,
+): void {
+  const head = mustGetHead(draft, change.context);
+  assertNoOpenTurn(head);
+  assertExpectedHead(head, change.expectedHead);
+  const to = change.head;
+  const headDepth = depthOf(draft, to);
+  report.said.set(head.id, draft.getMeta(head.id));
+  const moved: HeadRecord = { ...head, head: to, headDepth };
+  report.moved(moved);
+  if (to === head.head) return;
+  noteMove(draft, head, to);
+  draft.heads.set(Number(head.id), moved);
+  report.moves.push(head.id);
+  report.changed = true;
+}
+
+/** The turns alone could not tell where the head is now. The head that is left can be moved to again for a while. */
+function noteMove(draft: Draft, { id, head }: HeadRecord, to: TurnId): void {
+  const name = headMovesName(id);
+  const text = draft.readDoc(name);
+  const before = text === undefined ? [] : (decodeHeadMoves(text)?.left ?? []);
+  const left = leftHeads(draft, before, head).filter(({ turn }) => turn !== to);
+  const after = BigInt(draft.counters.nextTurn - 1) as TurnId;
+  remember(draft, name, encodeHeadMoves({ move: { to, after }, left }));
+}
+
+/** A head that the newest one builds on is part of it: going back step by step leaves one head. */
+function leftHeads(draft: Draft, before: readonly LeftHead[], head: TurnId): readonly LeftHead[] {
+  const [newest] = before;
+  if (head === NO_TURN || (newest !== undefined && isBefore(draft, head, newest.turn))) {
+    return before;
+  }
+  const others = before.filter(({ turn }) => turn !== head);
+  return [{ turn: head, leftAt: draft.nowMs }, ...others].slice(0, LEFT_HEADS_MAX);
+}
+
+/** True when `older` is `newer` or one of its ancestors. */
+function isBefore(draft: Draft, older: TurnId, newer: TurnId): boolean {
+  const depth = draft.getSealedTurn(older)?.row.depth;
+  let turn = draft.getSealedTurn(newer);
+  while (depth !== undefined && turn !== undefined && turn.row.depth > depth) {
+    const { row, jump } = turn;
+    const isNear = row.depth === 0 || jumpDepth(row.depth) < depth;
+    turn = draft.getSealedTurn(isNear ? row.parent : (BigInt(jump) as TurnId));
+  }
+  return turn?.row.id === older;
+}
+
+/** A context that begins at `base`, which stands at `headDepth`. */
+export function beginAt(id: ContextId, base: TurnId, createdAt: number, headDepth = 0): HeadRecord {
+  return {
+    id,
+    head: base,
+    headDepth,
+    base,
+    openTurn: NO_TURN,
+    openBytes: 0,
+    createdAt,
+    updatedAt: createdAt,
+    removed: false,
+  };
 }

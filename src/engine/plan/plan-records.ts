@@ -2,8 +2,15 @@ import { QuipuError, invalid } from '../../base/errors.ts';
 import type { DocChange, LogChange } from '../batch.ts';
 import { assertJsonLine, assertJsonText } from '../json-text.ts';
 import { assertFileName, assertName } from '../names.ts';
-import { EMPTY_LOG } from './draft.ts';
-import type { Draft, FileKind, LogDraft, LogState } from './draft.ts';
+import {
+  EMPTY_LOG,
+  type DocState,
+  type Draft,
+  type FileKind,
+  type LogDraft,
+  type LogState,
+} from './draft.ts';
+import type { DocRecord } from '../../format/doc-record.ts';
 import type { Report } from './report.ts';
 
 export function planLog(draft: Draft, change: LogChange, report: Report): void {
@@ -52,8 +59,7 @@ export function planDoc(draft: Draft, change: DocChange, report: Report): void {
   if (content === undefined && (old === undefined || old.removed)) return;
   if (content !== undefined && publish) claimFile(draft, name, 'doc');
   const version = (old?.version ?? 0) + (content === undefined ? 0 : 1);
-  const createdAt = draft.nowMs;
-  draft.docs.set(name, { record: { name, version, createdAt, content, published: publish } });
+  writeDoc(draft, { name, version, content, published: publish });
   report.changed = true;
   if (content === undefined) {
     report.docs.delete(name);
@@ -63,13 +69,15 @@ export function planDoc(draft: Draft, change: DocChange, report: Report): void {
   }
 }
 
-export function currentDoc(
-  draft: Draft,
-  name: string,
-): { version: number; removed: boolean } | undefined {
-  const drafted = draft.docs.get(name)?.record;
+export function currentDoc(draft: Draft, name: string): DocState | undefined {
+  const drafted = draft.docs.get(name);
   if (drafted === undefined) return draft.view.findDoc(name);
   return { version: drafted.version, removed: drafted.content === undefined };
+}
+
+/** Gives a document its next version. Trusts its input. */
+export function writeDoc(draft: Draft, doc: Omit<DocRecord, 'createdAt'>): void {
+  draft.docs.set(doc.name, { ...doc, createdAt: draft.nowMs });
 }
 
 function assertExpected(name: string, expected: number | undefined, found: number): void {

@@ -1,18 +1,29 @@
-import { NO_TURN } from '../../base/brand.ts';
-import type { Hash, KeyHash, TurnId } from '../../base/brand.ts';
-import { QuipuError, invalid, locked } from '../../base/errors.ts';
+import { NO_TURN, type Hash, type KeyHash, type TurnId } from '../../base/brand.ts';
+import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
 import { TurnFlag, jumpsToGrandJump } from '../../format/turn-record.ts';
 import type { DeclaredType } from '../../format/type-line.ts';
-import type { Batch, Idempotency, TurnAppend, TurnOpen } from '../batch.ts';
-import type { TurnRow } from '../rows.ts';
-import type { Draft, StoredTurn } from './draft.ts';
-import { mustGetSealed, resolveContext } from './plan-contexts.ts';
-import { addFsRoot } from './plan-patches.ts';
+import type {
+  Batch,
+  Idempotency,
+  TurnAppend,
+  TurnOpen,
+  FsRootAttach,
+  PatchAppend,
+} from '../batch.ts';
+import type { TurnRow, PatchRow } from '../rows.ts';
+import type { Draft, StoredTurn, PlacedTurn } from './draft.ts';
+import {
+  mustGetSealed,
+  resolveContext,
+  assertNoOpenTurn,
+  assertExpectedHead,
+} from './plan-contexts.ts';
 import type { Report } from './report.ts';
 import type { PreparedBlob } from '../../format/blob-record.ts';
 import type { ReadyBlobs } from './prepared-batch.ts';
+import type { PatchRecord } from '../../format/patch-record.ts';
 
 /** A turn's part of its batch's key: the hash, or the flag that it continues the turn with the hash. */
 interface KeyPart {
@@ -50,7 +61,7 @@ export function planKeyedTurns(
     const append = appends[at] as TurnAppend;
     expected = append.expectedHead ?? expected;
     // The same key may stand in the batch twice.
-    const known = row ?? findSame(draft, { key, hash, first: draft.keys.get(hash) }, [append])?.[0];
+    const known = row ?? findSame(draft, { key, first: draft.keys.get(hash) }, [append])?.[0];
     if (known === undefined) {
       const condition = expected === undefined ? {} : { expectedHead: expected };
       planTurn(draft, { ...append, ...condition }, report, { idempotency: hash, flags: 0 });
@@ -105,7 +116,7 @@ export function planPlace(
   head: HeadRecord,
   turn: TurnOpen,
   content: Pick<TurnRow, 'payload' | 'size' | 'flags'>,
-): { row: TurnRow; jump: number; sideJump: number } {
+): PlacedTurn {
   assertNoOpenTurn(head);
   assertExpectedHead(head, turn.expectedHead);
   const parentId = turn.parent ?? head.head;
@@ -133,15 +144,6 @@ export function planPlace(
   return { row, jump: planJump(draft, parent), sideJump: parent?.jump ?? 0 };
 }
 
-export function assertNoOpenTurn({ id, openTurn }: HeadRecord): void {
-  if (openTurn === NO_TURN) return;
-  throw locked(
-    'context',
-    String(openTurn),
-    `turn ${openTurn} is open in context ${id}; seal or abort it first`,
-  );
-}
-
 export function declareType(draft: Draft, type: DeclaredType): void {
   const { tag, declared } = draft.view.tagOf(type);
   if (!declared) draft.types.set(tag, type);
@@ -154,30 +156,22 @@ export function planJump(draft: Draft, parent: StoredTurn | undefined): number {
   return mustGetSealed(draft, BigInt(parent.jump) as TurnId).jump;
 }
 
-export function assertExpectedHead(head: HeadRecord, expected: TurnId | undefined): void {
-  if (expected === undefined || expected === head.head) return;
-  throw new QuipuError(
-    'HEAD_MOVED',
-    `the head of context ${head.id} is turn ${head.head}, not ${expected}; read what is new and try again`,
-    { context: String(head.id), expected: String(expected), head: String(head.head) },
-  );
-}
-
-/** The meaning of a key: turns that are there already, or the hash that its first turn will carry. */
-type First =
-  | { readonly turns: readonly TurnRow[]; readonly hash?: undefined }
-  | { readonly turns?: undefined; readonly hash: KeyHash };
-
-/** Throws when the key was seen before with other turns. */
-export function findFirst(draft: Draft, key: Idempotency, appends: readonly TurnAppend[]): First {
+/**
+ * The hash that the first turn of the batch carries, and the turns if the key has made them already. Throws when the key
+ * was seen before with other turns.
+ */
+export function findFirst(
+  draft: Draft,
+  key: Idempotency,
+  appends: readonly TurnAppend[],
+): { readonly hash: KeyHash; readonly turns: readonly TurnRow[] | undefined } {
   if (appends.length === 0)
     throw invalid('idempotency', 'needs a turn: a batch without turns takes no key');
   if (appends.some((append) => append.context !== key.context)) {
     throw invalid('idempotency', 'covers one context, but a turn of the batch goes to another');
   }
   const resolved = resolveKey(draft, key);
-  const turns = findSame(draft, resolved, appends);
-  return turns === undefined ? { hash: resolved.hash } : { turns };
+  return { hash: resolved.hash, turns: findSame(draft, resolved, appends) };
 }
 
 /** A turn with a key of its own, and the turn that this key has made already. */
@@ -220,7 +214,7 @@ interface ResolvedKey {
 /** The turns that the key has made. Throws when they are not the turns of `appends`. */
 function findSame(
   draft: Draft,
-  { key, first }: ResolvedKey,
+  { key, first }: Omit<ResolvedKey, 'hash'>,
   appends: readonly TurnAppend[],
 ): readonly TurnRow[] | undefined {
   if (first === undefined) return undefined;
@@ -305,4 +299,54 @@ function planBlob(draft: Draft, blob: PreparedBlob, report: Report): void {
   if (blob.sha256 === undefined || draft.findSha256(blob.sha256) !== undefined) return;
   draft.sha256.set(blob.sha256, blob.hash);
   report.changed = true;
+}
+
+export function planPatch(draft: Draft, patch: PatchAppend, report: Report): void {
+  if (draft.getOpen(patch.turn) !== undefined) {
+    throw invalid('patch', `names turn ${patch.turn}, which is still open`);
+  }
+  const { turn, tombstone, encoding, payload, size, expectedSeq } = patch;
+  mustGetSealed(draft, turn);
+  draft.assertBlob(payload);
+  const number = Number(turn);
+  const newest = draft.newestPatch(number);
+  if (expectedSeq !== undefined && expectedSeq !== newest) {
+    throw new QuipuError(
+      'HEAD_MOVED',
+      `the newest patch on turn ${turn} is ${newest}, not ${expectedSeq}; read it and try again`,
+      { context: String(turn), expected: String(expectedSeq), head: String(newest) },
+    );
+  }
+  const { nowMs: createdAt } = draft;
+  const seq = draft.counters.nextPatch;
+  const row: PatchRow = { seq, turn, tombstone, encoding, payload, size, createdAt };
+  draft.counters.nextPatch += 1;
+  draft.patches.set(seq, { ...row, fsRoot: false });
+  draft.newestPatches.set(number, seq);
+  report.patches.push(row);
+  report.changed = true;
+}
+
+export function planFsRoot(draft: Draft, attach: FsRootAttach, report: Report): void {
+  if (draft.getOpen(attach.turn) === undefined) mustGetSealed(draft, attach.turn);
+  addFsRoot(draft, attach, report);
+}
+
+/** Trusts that the turn exists. */
+function addFsRoot(draft: Draft, { turn, root }: FsRootAttach, report: Report): void {
+  if (!draft.hasBlob(root)) {
+    const message = `there is no fs root tree blob ${root}; put it first`;
+    throw notFound('fs root tree blob', root, message);
+  }
+  const { nowMs: createdAt } = draft;
+  const seq = draft.counters.nextPatch;
+  draft.counters.nextPatch += 1;
+  draft.patches.set(seq, { ...rootPatch(turn, root), seq, createdAt });
+  report.fsRoots.push({ turn, root, seq });
+  report.changed = true;
+}
+
+/** A file-system root is kept as a patch. */
+export function rootPatch(turn: TurnId, payload: Hash): Omit<PatchRecord, 'seq' | 'createdAt'> {
+  return { turn, payload, tombstone: false, fsRoot: true, encoding: 0, size: 0 };
 }

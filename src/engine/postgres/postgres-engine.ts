@@ -1,6 +1,6 @@
 import type { Hash, TurnId } from '../../base/brand.ts';
 import { QuipuError, notFound, orNothing } from '../../base/errors.ts';
-import type { DatabaseOptions } from '../../postgres/database.ts';
+import { type DatabaseOptions, Database } from '../../postgres/database.ts';
 import type { Engine, EngineCapabilities } from '../engine.ts';
 import { through } from '../through.ts';
 import type { TurnRow } from '../rows.ts';
@@ -9,11 +9,9 @@ import { BlobReader } from './blobs/blob-reader.ts';
 import { prepareBatch, prepareSource } from './blobs/intake.ts';
 import { lastTurnsReader, turnReads, type Turns } from './read/turn-reader.ts';
 import { recordReads } from './read/record-reader.ts';
-import { Database } from '../../postgres/database.ts';
-import { migrate } from '../../postgres/migrate.ts';
-import type { SchemaPart } from '../../postgres/migrate.ts';
+import { migrate, type SchemaPart } from '../../postgres/migrate.ts';
 import { ChangeFeed, READ_SEQ } from './feed/change-feed.ts';
-import { GroupCommitter, Rivals } from './commit/commit-group.ts';
+import { GroupCommitter } from './commit/commit-group.ts';
 import { Presence } from './feed/presence.ts';
 import { STORE_SCHEMA } from './schema.ts';
 import { postgresUpkeep } from './upkeep/postgres-upkeep.ts';
@@ -176,15 +174,8 @@ export async function openPostgresEngine(
         await committer.submit({ changes: {}, blobs: [], extents: [], relies: [], adoption });
       },
     });
-    const rivals = new Rivals();
-    const shared = {
-      database,
-      clock,
-      owner: presence.id,
-      channel,
-      rivals,
-      reliance: upkeep.reliance,
-    };
+    const owner = presence.id;
+    const shared = { database, clock, owner, channel, reliance: upkeep.reliance };
     const committer = new GroupCommitter(shared, (seq) => feed.note(seq));
     const engine = createEngine({ database, committer, feed, presence, upkeep, cacheBytes });
     await presence.enter();

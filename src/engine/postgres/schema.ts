@@ -189,7 +189,7 @@ CREATE UNIQUE INDEX names_by_context ON context_names (context);
 `;
 
 /**
- * The fields at the top of `meta`, as `engine/meta-fields.ts` writes them. They are bytes, and not jsonb, which cannot
+ * The fields at the top of `meta`, as `engine/context-meta.ts` writes them. They are bytes, and not jsonb, which cannot
  * hold every text. A context whose details hold a NUL, and that was there before, gets its fields with its next update.
  */
 const FOURTH = `

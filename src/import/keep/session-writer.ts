@@ -1,4 +1,4 @@
-import { groupsOf } from '../../base/groups-of.ts';
+import { groupsOf } from '../../base/pages.ts';
 import { isFields } from '../../base/fields.ts';
 import { NO_TURN, type ContextId, type TurnId } from '../../base/brand.ts';
 import type { NewTurn, ContextUpdate } from '../../context/contexts.ts';

@@ -1,6 +1,6 @@
 import { toTurnId, type Hash } from '../../base/brand.ts';
 import { notFound, type QuipuError } from '../../base/errors.ts';
-import { groupsOf } from '../../base/groups-of.ts';
+import { groupsOf } from '../../base/pages.ts';
 import type { Sha256Name } from '../../engine/adoption.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';

@@ -1,8 +1,8 @@
 import { toContextId, toHash, toTurnId, type ContextId } from '../../base/brand.ts';
-import { groupsOf } from '../../base/groups-of.ts';
+import { groupsOf } from '../../base/pages.ts';
 import { isQuipuError, notFound, type QuipuError } from '../../base/errors.ts';
 import type { AdoptedContext, Adoption, TurnEntry, DocEntry } from '../../engine/adoption.ts';
-import { namePages } from '../../engine/each-name.ts';
+import { namePages } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { contextOfMoves } from '../../format/head-moves.ts';
 import { copyMissing } from './copy-blobs.ts';

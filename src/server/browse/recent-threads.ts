@@ -5,7 +5,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { LEDGER_KIND } from '../../import/show/imported-turn.ts';
 import type { Store } from '../../store/store.ts';
 import { given } from '../../base/given.ts';
-import { eachPage } from '../../base/each-page.ts';
+import { eachPage } from '../../base/pages.ts';
 import { extractOf } from '../../search/text/extract.ts';
 
 // Everything that people read in one list, newest first: contexts, chats, workflow threads, sessions and queues. Contexts

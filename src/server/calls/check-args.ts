@@ -3,7 +3,7 @@ import type { ContextId, Hash, TurnId } from '../../base/brand.ts';
 import { NAME_BYTES_MAX, RAW_BYTES_MAX } from '../../wire/limits.ts';
 import { invalid, tooLarge } from '../../base/errors.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
-import { checkContextName, checkDetails } from '../../context/context-details.ts';
+import { checkContextName, checkDetails } from '../../context/check-input.ts';
 import type {
   Batch,
   BlobPut,

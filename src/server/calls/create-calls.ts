@@ -6,7 +6,7 @@ import {
   FIELD_PREFIX_BYTES_MAX,
   toName,
   toPrefix,
-} from '../../engine/meta-fields.ts';
+} from '../../engine/context-meta.ts';
 import type { Progress } from '../../engine/progress.ts';
 import type { EventType, PeekOptions, PopOptions, Queue } from '../../queue/events/queue.ts';
 import { CALLS, rowOf } from '../../wire/calls.ts';

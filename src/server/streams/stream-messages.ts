@@ -1,8 +1,8 @@
 import { given } from '../../base/given.ts';
 import { invalid, isQuipuError } from '../../base/errors.ts';
 import { checkBounded } from '../../base/text.ts';
-import type { NewFork, NewStream } from '../../stream/create-stream.ts';
-import type { ProducerMark } from '../../stream/decide-append.ts';
+import type { NewFork, NewStream } from '../../stream/streams.ts';
+import type { ProducerMark } from '../../stream/append-group.ts';
 import { checkStreamName, streamDoc } from '../../stream/stream-record.ts';
 import { hashText } from '../../base/hash.ts';
 import type { Contexts } from '../../context/contexts.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Hash } from '../../base/brand.ts';
 import { orNothing, messageOf } from '../../base/errors.ts';
-import { eachDoc } from '../../engine/each-name.ts';
+import { eachDoc } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io, IoStat } from '../../engine/io.ts';
 import { parseStored } from '../../engine/json-text.ts';

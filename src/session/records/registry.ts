@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { corrupt } from '../../base/errors.ts';
 import type { DocChange } from '../../engine/batch.ts';
-import { eachDoc } from '../../engine/each-name.ts';
+import { eachDoc } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Io } from '../../engine/io.ts';
 import { parseStored } from '../../engine/json-text.ts';

@@ -1,11 +1,11 @@
 import { corrupt } from '../../base/errors.ts';
 import { parseJsonObject } from '../../base/fields.ts';
-import { groupsOf } from '../../base/groups-of.ts';
+import { groupsOf } from '../../base/pages.ts';
 import { hashBytes, sha256Hex } from '../../base/hash.ts';
 import { encodeUtf8 } from '../../base/text.ts';
-import { untilFirst } from '../../base/until-first.ts';
+import { untilFirst } from '../../base/retry.ts';
 import type { BlobPut, DocChange } from '../../engine/batch.ts';
-import { eachName } from '../../engine/each-name.ts';
+import { eachName } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { DocRow } from '../../engine/rows.ts';
 import type { BlobToPut } from '../entries/pictures.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Hash } from '../../base/brand.ts';
-import { encodeMsgpack } from '../../context/payloads/msgpack.ts';
+import { encodeMsgpack } from '../../context/payloads/binary-values.ts';
 import type { Store } from '../../store/store.ts';
 import { failure, present } from '../engine-suite/fixture.ts';
 import { NO_HASH } from '../../format/patch-record.ts';

@@ -4,7 +4,7 @@ import type { Contexts, ListOptions } from '../../context/contexts.ts';
 import { failure, present } from '../engine-suite/fixture.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { openStore } from './fixture.ts';
-import { eachPage } from '../../base/each-page.ts';
+import { eachPage } from '../../base/pages.ts';
 
 export function listingSuite(target: ContextsTarget): void {
   describe('listing contexts', () => {

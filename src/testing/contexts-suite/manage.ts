@@ -5,7 +5,7 @@ import type { Contexts, ListOptions } from '../../context/contexts.ts';
 import { failure, present } from '../engine-suite/fixture.ts';
 import type { ContextsTarget } from './contexts-target.ts';
 import { collect, openStore, openWith, payloadsOf } from './fixture.ts';
-import { eachPage } from '../../base/each-page.ts';
+import { eachPage } from '../../base/pages.ts';
 
 const NO_CONTEXT = toContextId(99);
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { ask, idsOf, openSearch, say, searchCases } from './fixture.ts';
 import type { SearchTarget } from './search-target.ts';
-import { eachPage } from '../../base/each-page.ts';
+import { eachPage } from '../../base/pages.ts';
 import type { SearchOptions } from '../../search/contract/search.ts';
 
 export function answersSuite(target: SearchTarget): void {

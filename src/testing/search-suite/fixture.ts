@@ -2,7 +2,7 @@ import { expect, it, onTestFinished, type TestAPI } from 'vitest';
 import type { SearchAnswer, SearchOptions } from '../../search/contract/search.ts';
 import type { Store } from '../../store/store.ts';
 import type { SearchOpening, SearchTarget } from './search-target.ts';
-import { eachPage } from '../../base/each-page.ts';
+import { eachPage } from '../../base/pages.ts';
 import { collect } from '../contexts-suite/fixture.ts';
 
 /** Long enough on any machine: the suite is about what is found, and not about how soon. */

@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { ListThreads, Workflows } from '../../workflow/threads/workflows.ts';
 import { failure } from '../engine-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
-import { eachPage } from '../../base/each-page.ts';
+import { eachPage } from '../../base/pages.ts';
 import { collect } from '../contexts-suite/fixture.ts';
 
 const DAY_MS = 86_400_000;

@@ -8,7 +8,7 @@ import { failure } from '../engine-suite/fixture.ts';
 import { blobHashes, countBlobs } from '../store-suite/fixture.ts';
 import type { StoreTarget } from '../store-suite/store-target.ts';
 import { BUNDLE, openWorkflows } from './fixture.ts';
-import { eachPage } from '../../base/each-page.ts';
+import { eachPage } from '../../base/pages.ts';
 
 async function chain(workflows: Workflows, steps: number): Promise<{ id: string; hashes: Hash[] }> {
   const { id } = await workflows.start({

@@ -2,7 +2,7 @@ import { toHash, type Hash } from '../../base/brand.ts';
 import { notFound, QuipuError, invalid } from '../../base/errors.ts';
 import { hashBytes } from '../../base/hash.ts';
 import { kindOf, encodeUtf8 } from '../../base/text.ts';
-import { untilFirst } from '../../base/until-first.ts';
+import { untilFirst } from '../../base/retry.ts';
 import type { BlobPut } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { REGISTRY_DOC, checkName, isHash, parseObject, unreadable } from '../home/documents.ts';

@@ -1,7 +1,7 @@
 import { toHash, type Hash } from '../../base/brand.ts';
 import { invalid, corrupt, type QuipuError } from '../../base/errors.ts';
 import { checkLine, kindOf, shown } from '../../base/text.ts';
-import { eachName } from '../../engine/each-name.ts';
+import { eachName } from '../../engine/names.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { NAME_CHARS_MAX, type ThreadId } from './workflows-home.ts';
 

@@ -3,7 +3,7 @@ import { QuipuError, isQuipuError } from '../../base/errors.ts';
 import type { Batch, BlobPut, DocChange, LogChange } from '../../engine/batch.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { dayOf, historyLog, indexDoc, infoLog, noteDoc } from '../home/documents.ts';
-import { untilFirst } from '../../base/until-first.ts';
+import { untilFirst } from '../../base/retry.ts';
 import type { ThreadId, WorkflowsHome } from '../home/workflows-home.ts';
 import { encodeNode, encodeText, type StartNode } from '../home/nodes.ts';
 import {

@@ -1,4 +1,4 @@
-import { groupsOf } from '../../../base/groups-of.ts';
+import { groupsOf } from '../../../base/pages.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
 import type { GiveWay } from './give-way.ts';

@@ -170,7 +170,7 @@ function encodeDocs(
   bases: Pick<DocBases, 'find'>,
 ): { writes: JournalWrite[]; places: EncodedGroup['docs'] } {
   const own = metaRecords(draft);
-  const records = [...own, ...[...draft.docs.entries()].map(([, doc]) => doc.record)];
+  const records = [...own, ...[...draft.docs.entries()].map(([, doc]) => doc)];
   const places: DocWritten[] = [];
   const encoded: Uint8Array[] = [];
   const published: JournalWrite[] = [];

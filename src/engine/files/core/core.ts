@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../meta-fields.ts';
+import { fieldsOf, mustReadContextMeta } from '../../context-meta.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import { NOTHING_COLLECTED, isCollected } from '../../../format/collected-map.ts';
@@ -6,7 +6,6 @@ import type { CollectedMap } from '../../../format/collected-map.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { DeclaredType } from '../../../format/type-line.ts';
-import { mustReadContextMeta } from '../../context-meta.ts';
 import type { Tips } from '../../engine.ts';
 import { Draft } from '../../plan/draft.ts';
 import type { Intake } from '../../plan/prepared-batch.ts';

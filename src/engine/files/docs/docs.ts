@@ -1,6 +1,6 @@
 import { orNothing } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
-import { readContextMeta } from '../../context-meta.ts';
+import { readContextMeta, fieldsOf } from '../../context-meta.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import {
@@ -20,7 +20,6 @@ import type { CopyJob } from '../truth/copy.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 import type { State } from '../truth/state.ts';
 import type { Mend, Rebuild, Truth } from '../truth/truth.ts';
-import { fieldsOf } from '../../meta-fields.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import type { DocRecord } from '../../../format/doc-record.ts';
 import { FILE_MAGIC, OPEN_FILE_HEADER_BYTES } from '../../../format/file-header.ts';

@@ -2,10 +2,9 @@ import type { ContextId } from '../../../base/brand.ts';
 import { invalid } from '../../../base/errors.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { ContextList, ContextQuery, Found, Wanted } from '../../engine.ts';
-import { toRange } from '../../meta-fields.ts';
+import { toRange } from '../../context-meta.ts';
 import { toHeadRow } from '../../plan/report.ts';
-import type { ContextRow, HeadRow, PatchRow } from '../../rows.ts';
-import { showRows } from '../../show-rows.ts';
+import { type ContextRow, type HeadRow, type PatchRow, showRows } from '../../rows.ts';
 import type { ContextPageQuery } from '../index/shelf.ts';
 import type { State } from '../truth/state.ts';
 

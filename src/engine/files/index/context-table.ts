@@ -2,7 +2,7 @@ import type { Database, Statement } from '../../../base/sqlite.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import { ShelfDamaged, assertRowSum, rowSum } from './shelf.ts';
 import type { TimeRange } from '../../engine.ts';
-import type { FieldRange } from '../../meta-fields.ts';
+import type { FieldRange } from '../../context-meta.ts';
 import type { ContextPageQuery, ContextPlace, ShelfBatch } from './shelf.ts';
 
 // Contexts, and the lists of them. A context is listed under the tag of all contexts, of its kind and of each of its

@@ -1,6 +1,6 @@
 import type { ContextPageQuery } from './shelf.ts';
 import type { FieldCondition } from '../../engine.ts';
-import { type FieldRange, fieldsOf, toRange } from '../../meta-fields.ts';
+import { type FieldRange, fieldsOf, toRange } from '../../context-meta.ts';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Hash } from '../../../base/brand.ts';

@@ -1,7 +1,7 @@
 import type { Hash, KeyHash } from '../../../base/brand.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import type { ContextQuery, EngineStats } from '../../engine.ts';
-import type { FieldRange, MetaField } from '../../meta-fields.ts';
+import type { FieldRange, MetaField } from '../../context-meta.ts';
 
 // The accelerator's data on disk. All of it can be rebuilt from the truth files, so nothing here is ever synced for
 // safety. Any doubt about it ends in `ShelfDamaged` and a rebuild.

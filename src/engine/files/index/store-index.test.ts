@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../meta-fields.ts';
+import { fieldsOf } from '../../context-meta.ts';
 import fc from 'fast-check';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';

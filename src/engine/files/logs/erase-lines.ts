@@ -1,6 +1,6 @@
 import type { StateWriter } from '../truth/state.ts';
 import { crc32 } from '../../../format/bytes.ts';
-import { groupsOf } from '../../../base/groups-of.ts';
+import { groupsOf } from '../../../base/pages.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { encodeLogExtent, LOG_EXTENT_BYTES } from '../../../format/log-extent.ts';

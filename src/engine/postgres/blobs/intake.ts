@@ -12,10 +12,13 @@ import { LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import type { Batch, BlobPut } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
-import { BlobCodec, prepareBlob, compressBlob } from '../../../format/blob-record.ts';
-import type { PreparedBlob } from '../../../format/blob-record.ts';
-import { prepared } from '../../../postgres/sql.ts';
-import type { Sql } from '../../../postgres/sql.ts';
+import {
+  BlobCodec,
+  prepareBlob,
+  compressBlob,
+  type PreparedBlob,
+} from '../../../format/blob-record.ts';
+import { prepared, type Sql } from '../../../postgres/sql.ts';
 import type { UploadedBlob } from './write-blobs.ts';
 
 export interface PreparedSource {
@@ -121,7 +124,7 @@ const PUT_PART = prepared('put-part')`
   ON CONFLICT DO NOTHING`;
 
 /** A blob read to its end: small ones are in memory, large ones in parts. */
-export type TakenIn =
+type TakenIn =
   | { readonly kind: 'small'; readonly bytes: Uint8Array }
   | { readonly kind: 'large'; readonly blob: UploadedBlob };
 
@@ -136,7 +139,7 @@ async function takeIn(
   for await (const piece of source) {
     unsent = Buffer.concat([unsent, piece]);
     if (upload === undefined && unsent.length < LARGE_BLOB_BYTES) continue;
-    upload ??= await Upload.start(sql, wantSha256);
+    upload ??= await startUpload(sql, wantSha256);
     while (unsent.length >= PART_BYTES) {
       await upload.add(unsent.subarray(0, PART_BYTES));
       unsent = unsent.subarray(PART_BYTES);
@@ -147,55 +150,40 @@ async function takeIn(
   return { kind: 'large', blob: upload.finish() };
 }
 
-class Upload {
-  readonly #sql: Sql;
-  readonly #id: string;
-  readonly #whole = createHasher();
-  readonly #sha256: ReturnType<typeof createSha256> | undefined;
-  #parts = 0;
-  #size = 0;
-  #storedBytes = 0;
+interface Upload {
+  add(bytes: Uint8Array): Promise<void>;
+  finish(): UploadedBlob;
+}
 
-  private constructor(sql: Sql, id: string, wantSha256: boolean) {
-    this.#sql = sql;
-    this.#id = id;
-    this.#sha256 = wantSha256 ? createSha256() : undefined;
-  }
-
-  static async start(sql: Sql, wantSha256: boolean): Promise<Upload> {
-    const id = randomUUID();
-    await sql.query(START, [id]);
-    return new Upload(sql, id, wantSha256);
-  }
-
-  async add(bytes: Uint8Array): Promise<void> {
-    this.#size += bytes.length;
-    if (this.#size > BLOB_BYTES_MAX) {
-      throw tooLarge(
-        'blob',
-        BLOB_BYTES_MAX,
-        this.#size,
-        `a blob has at most ${BLOB_BYTES_MAX} bytes; store it in parts`,
-      );
-    }
-    this.#whole.update(bytes);
-    this.#sha256?.update(bytes);
-    const { codec, rawLength, stored } = compressBlob(bytes);
-    const hash = hashToBytes(hashBytes(bytes));
-    const part = [this.#id, this.#parts, hash, codec, rawLength, Buffer.from(stored)];
-    await this.#sql.query(PUT_PART, part);
-    this.#parts += 1;
-    this.#storedBytes += stored.length;
-  }
-
-  finish(): UploadedBlob {
-    const hash: Hash = this.#whole.digest();
-    return {
-      hash,
-      sha256: this.#sha256?.digest(),
-      compressed: { codec: BlobCodec.chunks, rawLength: this.#size, stored: new Uint8Array() },
-      upload: this.#id,
-      storedBytes: this.#storedBytes,
-    };
-  }
+async function startUpload(sql: Sql, wantSha256: boolean): Promise<Upload> {
+  const upload = randomUUID();
+  const whole = createHasher();
+  const sha256 = wantSha256 ? createSha256() : undefined;
+  let parts = 0;
+  let size = 0;
+  let storedBytes = 0;
+  await sql.query(START, [upload]);
+  return {
+    async add(bytes) {
+      size += bytes.length;
+      if (size > BLOB_BYTES_MAX) {
+        const message = `a blob has at most ${BLOB_BYTES_MAX} bytes; store it in parts`;
+        throw tooLarge('blob', BLOB_BYTES_MAX, size, message);
+      }
+      whole.update(bytes);
+      sha256?.update(bytes);
+      const { codec, rawLength, stored } = compressBlob(bytes);
+      const hash = hashToBytes(hashBytes(bytes));
+      await sql.query(PUT_PART, [upload, parts, hash, codec, rawLength, Buffer.from(stored)]);
+      parts += 1;
+      storedBytes += stored.length;
+    },
+    finish: () => ({
+      hash: whole.digest(),
+      sha256: sha256?.digest(),
+      compressed: { codec: BlobCodec.chunks, rawLength: size, stored: new Uint8Array() },
+      upload,
+      storedBytes,
+    }),
+  };
 }

@@ -1,18 +1,17 @@
 import { hashToBytes } from '../../../base/hash.ts';
-import { BlobCodec } from '../../../format/blob-record.ts';
-import { prepared } from '../../../postgres/sql.ts';
-import type { Statement } from '../../../postgres/sql.ts';
-import type { Transaction } from '../../../postgres/transaction.ts';
+import { BlobCodec, type PreparedBlob } from '../../../format/blob-record.ts';
+import { prepared, type Statement } from '../../../postgres/sql.ts';
+import { type Transaction, sendRows } from '../../../postgres/transaction.ts';
 import type { Draft } from '../../plan/draft.ts';
-import type { PreparedBlob } from '../../../format/blob-record.ts';
-import type { Totals } from '../feed/clock.ts';
+import { type Totals, addTotals } from '../feed/clock.ts';
+import type { Hash } from '../../../base/brand.ts';
 
 /** All bytes are sent as one value, and the server cuts it up: a list would be sent as hex digits. */
 const PUT_BLOBS = prepared('put-blobs')`
   INSERT INTO quipu.blobs (hash, codec, size, stored_size, bytes, upload, put_seq, put_at)
-  SELECT b.hash, b.codec, b.size, b.stored, CASE WHEN b.upload IS NULL THEN substr($1::bytea, b.start, b.stored::int) END,
-    b.upload, $2::bigint, $3::bigint
-  FROM unnest($4::bytea[], $5::smallint[], $6::bigint[], $7::bigint[], $8::int[], $9::uuid[])
+  SELECT b.hash, b.codec, b.size, b.stored, CASE WHEN b.upload IS NULL THEN substr($7::bytea, b.start, b.stored::int) END,
+    b.upload, $8::bigint, $9::bigint
+  FROM unnest($1::bytea[], $2::smallint[], $3::bigint[], $4::bigint[], $5::int[], $6::uuid[])
     AS b(hash, codec, size, stored, start, upload)`;
 
 const TOUCH_BLOBS = prepared('touch-blobs')`
@@ -53,13 +52,16 @@ export function writeBlobs(
     totals.blobBytes += blob.compressed.rawLength;
     totals.storedBytes += storedBytesOf(blob);
   }
-  const erased = [...draft.erased.entries()].map(([hash]) => hashToBytes(hash));
-  if (erased.length > 0) transaction.send(NOTE_ERASED, [erased]);
-  const aliases = [...draft.sha256.entries()];
-  if (aliases.length > 0) {
-    const names = aliases.map(([sha256]) => Buffer.from(sha256, 'hex'));
-    transaction.send(PUT_SHA256S, [names, aliases.map(([, hash]) => hashToBytes(hash))]);
-  }
+  sendRows(
+    transaction,
+    NOTE_ERASED,
+    [...draft.erased.entries()].map(([hash]) => [hashToBytes(hash)]),
+  );
+  const names = [...draft.sha256.entries()].map(([sha256, hash]) => [
+    Buffer.from(sha256, 'hex'),
+    hashToBytes(hash),
+  ]);
+  sendRows(transaction, PUT_SHA256S, names);
   if (touched.length > 0) {
     transaction.send(TOUCH_BLOBS, [seq, draft.nowMs, touched.map(hashToBytes)]);
   }
@@ -70,35 +72,52 @@ function putBlobs(
   blobs: readonly PreparedBlob[],
   when: readonly [number, number],
 ): void {
-  const starts: number[] = [];
+  const inline: Uint8Array[] = [];
+  const uploads: [string][] = [];
   let start = 1;
-  for (const blob of blobs) {
-    starts.push(start);
-    if (uploadOf(blob) === null) start += blob.compressed.stored.length;
-  }
-  const inline = blobs.filter((blob) => uploadOf(blob) === null);
-  transaction.send(PUT_BLOBS, [
-    Buffer.concat(inline.map(({ compressed }) => compressed.stored)),
-    ...when,
-    blobs.map(({ hash }) => hashToBytes(hash)),
-    blobs.map(({ compressed }) => compressed.codec),
-    blobs.map(({ compressed }) => compressed.rawLength),
-    blobs.map(storedBytesOf),
-    starts,
-    blobs.map(uploadOf),
-  ]);
-  const uploads = blobs.map(uploadOf).filter((upload) => upload !== null);
-  if (uploads.length > 0) transaction.send(FINISH_UPLOADS, [uploads]);
+  const rows = blobs.map((blob) => {
+    const { codec, rawLength, stored } = blob.compressed;
+    const row = [hashToBytes(blob.hash), codec, rawLength, storedBytesOf(blob), start];
+    if (isUploaded(blob)) {
+      uploads.push([blob.upload]);
+      return [...row, blob.upload];
+    }
+    inline.push(stored);
+    start += stored.length;
+    return [...row, null];
+  });
+  sendRows(transaction, PUT_BLOBS, rows, Buffer.concat(inline), ...when);
+  sendRows(transaction, FINISH_UPLOADS, uploads);
 }
 
 function storedBytesOf(blob: PreparedBlob): number {
   return isUploaded(blob) ? blob.storedBytes : blob.compressed.stored.length;
 }
 
-function uploadOf(blob: PreparedBlob): string | null {
-  return isUploaded(blob) ? blob.upload : null;
-}
-
 function isUploaded(blob: PreparedBlob): blob is UploadedBlob {
   return blob.compressed.codec === BlobCodec.chunks;
+}
+
+/** Removes the parts and the blob in one statement, which sees the blob before it is gone. */
+const DROP_BLOBS = prepared('drop-blobs')`
+  WITH gone AS (DELETE FROM quipu.blobs WHERE hash = ANY($1::bytea[]) AND put_seq <= $2
+    RETURNING size, stored_size, upload),
+  parts AS (DELETE FROM quipu.blob_parts p USING gone g WHERE p.upload = g.upload)
+  SELECT count(*) AS blobs, coalesce(sum(size), 0)::bigint AS size,
+    coalesce(sum(stored_size), 0)::bigint AS stored FROM gone`;
+
+/** Removes these blobs, if they were not put after the commit `seq`. */
+export async function dropBlobs(
+  transaction: Transaction,
+  hashes: readonly Hash[],
+  seq: number,
+): Promise<{ readonly blobs: number; readonly stored: number }> {
+  const values = [hashes.map(hashToBytes), seq];
+  const rows = await transaction.query<{ blobs: number; size: number; stored: number }>(
+    DROP_BLOBS,
+    values,
+  );
+  const { blobs = 0, size = 0, stored = 0 } = rows[0] ?? {};
+  if (blobs > 0) addTotals(transaction, { blobs: -blobs, blobBytes: -size, storedBytes: -stored });
+  return { blobs, stored };
 }

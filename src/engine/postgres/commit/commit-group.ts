@@ -11,22 +11,21 @@ import { sealsText } from '../../plan/plan-streams.ts';
 import type { Intake, PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { Planned } from '../../plan/report.ts';
 import { encodeChange } from '../feed/change-feed.ts';
-import type { Clock } from '../feed/clock.ts';
 import {
+  type Clock,
   HOLD_CLOCK,
-  NOTHING_ADDED,
-  READ_CLOCK,
   SET_CLOCK,
   isClockMoved,
   takeClock,
   totalValues,
+  nothingAdded,
+  readClock,
 } from '../feed/clock.ts';
 import { View } from './view.ts';
 import { prepareAlone } from '../blobs/intake.ts';
 import { writeBlobs } from '../blobs/write-blobs.ts';
-import { writeContexts } from './write-contexts.ts';
-import { writePatches, writeRecords, writeTurns } from './write-rows.ts';
 import { isQuipuError } from '../../../base/errors.ts';
+import { writeRows } from './write-rows.ts';
 
 // A group of batches is one transaction. The group reads the clock and the rows that its batches need. It decides
 // on each batch in memory. Then it writes all changes in a few statements that travel together with the commit. A
@@ -43,7 +42,6 @@ export interface GroupParts {
   /** The server that is responsible for the turns opened here. */
   readonly owner: string;
   readonly channel: string;
-  readonly rivals: Rivals;
   /** The collection that runs in this process, if there is one. It is told directly. */
   readonly reliance: () => OwnReliance | undefined;
 }
@@ -67,49 +65,10 @@ const PUT_NOTES = prepared('put-notes')`
   INSERT INTO quipu.collection_notes (collection, hash, turn)
   SELECT $1::uuid, h, NULL FROM unnest($2::bytea[]) h UNION ALL SELECT $1::uuid, NULL, t FROM unnest($3::bigint[]) t`;
 
-async function commitGroup(
-  parts: GroupParts,
-  batches: readonly PreparedBatch[],
-): Promise<readonly Decision[]> {
-  if (parts.rivals.some) return commitWith(parts, batches, takeClock);
-  try {
-    return await commitWith(parts, batches, readClock);
-  } catch (error) {
-    if (!isClockMoved(error)) throw error;
-    parts.rivals.met();
-    return commitWith(parts, batches, takeClock);
-  }
-}
-
-/** Tells whether other servers commit at the same time. If so, locking the clock first costs less for a while. */
-export class Rivals {
-  #groups = 0;
-
-  get some(): boolean {
-    if (this.#groups === 0) return false;
-    this.#groups -= 1;
-    return true;
-  }
-
-  met(): void {
-    this.#groups = CLOCK_FIRST_GROUPS;
-  }
-}
-
-/** A clock with a version is not locked yet. */
-type GivenClock = Clock & { readonly version?: string };
-
-async function readClock(database: Database, transaction: Transaction): Promise<GivenClock> {
-  const [clock] = await transaction.query<GivenClock>(READ_CLOCK);
-  if (clock === undefined) throw new Error('the store has no clock');
-  database.assertStore(clock.store);
-  return clock;
-}
-
 async function commitWith(
   parts: GroupParts,
   batches: readonly PreparedBatch[],
-  giveClock: (database: Database, transaction: Transaction) => Promise<GivenClock>,
+  giveClock: typeof takeClock,
 ): Promise<readonly Decision[]> {
   return parts.database.write(async (transaction) => {
     let nextTurn = 1;
@@ -175,16 +134,13 @@ function finish(parts: GroupParts, transaction: Transaction, group: Group): read
     return { committed: planned.toCommitted(seq), existed };
   });
   note(parts, transaction, group);
-  const totals = { ...NOTHING_ADDED };
+  const totals = nothingAdded();
   const touched = touchedBlobs(group);
   if (seq === clock.seq && touched.length === 0) return decisions;
 
   const { view } = group;
   writeBlobs(transaction, { draft, seq, totals, touched });
-  const treeOf = writeTurns(transaction, { draft, view, totals, owner: parts.owner });
-  writeContexts(transaction, { draft, view, seq, totals, treeOf });
-  writePatches(transaction, draft);
-  writeRecords(transaction, { draft, view, totals });
+  writeRows(transaction, { draft, view, seq, totals, owner: parts.owner });
   const { nextTurn, nextContext, nextPatch } = draft.counters;
   const counters = [seq, nextTurn, nextContext, nextPatch, draft.nowMs];
   transaction.send(SET_CLOCK, [...counters, ...totalValues(totals)]);
@@ -251,6 +207,8 @@ export class GroupCommitter {
   readonly #onCommit: (seq: number) => void;
   #queue: Waiting[] = [];
   #running: Promise<void> | undefined;
+  /** The groups to come that lock the clock first, because other servers commit at the same time. */
+  #clockFirst = 0;
 
   /** `onCommit` hears of the last commit of each group, before it is acknowledged. */
   constructor(parts: GroupParts, onCommit: (seq: number) => void) {
@@ -295,12 +253,21 @@ export class GroupCommitter {
     return group;
   }
 
+  async #commit(batches: readonly PreparedBatch[]): Promise<readonly Decision[]> {
+    const isFirst = this.#clockFirst > 0;
+    if (isFirst) this.#clockFirst -= 1;
+    try {
+      return await commitWith(this.#parts, batches, isFirst ? takeClock : readClock);
+    } catch (error) {
+      if (isFirst || !isClockMoved(error)) throw error;
+      this.#clockFirst = CLOCK_FIRST_GROUPS;
+      return commitWith(this.#parts, batches, takeClock);
+    }
+  }
+
   async #runGroup(group: readonly Waiting[]): Promise<void> {
     try {
-      const decisions = await commitGroup(
-        this.#parts,
-        group.map(({ batch }) => batch),
-      );
+      const decisions = await this.#commit(group.map(({ batch }) => batch));
       const last = decisions.findLast((decision) => 'committed' in decision);
       if (last !== undefined && 'committed' in last) this.#onCommit(last.committed.seq);
       for (const [at, decision] of decisions.entries()) {

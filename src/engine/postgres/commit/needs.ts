@@ -1,5 +1,4 @@
-import type { Hash } from '../../../base/brand.ts';
-import { NO_TURN } from '../../../base/brand.ts';
+import { type Hash, NO_TURN } from '../../../base/brand.ts';
 import { hexOf } from '../../../base/hash.ts';
 import { forkKeyName } from '../../../format/fork-key.ts';
 import { headMovesName } from '../../../format/head-moves.ts';
@@ -7,42 +6,29 @@ import type { Adoption } from '../../adoption.ts';
 import type { ContextChange, Idempotency } from '../../batch.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import { NotInMemory } from '../../plan/draft.ts';
+import { idempotencyHash } from '../../../format/idempotency.ts';
 
 /** The rows that a group will need, as far as its batches name them. */
-export interface Needs {
-  readonly blobs: Set<Hash>;
+class Needs {
+  readonly blobs: Set<Hash> = new Set();
   /** Blobs that may be missing if they were erased. */
-  readonly erased: Set<Hash>;
-  readonly sha256s: Set<string>;
-  readonly contexts: Set<number>;
+  readonly erased: Set<Hash> = new Set();
+  readonly sha256s: Set<string> = new Set();
+  readonly contexts: Set<number> = new Set();
   /** Names of contexts. */
-  readonly names: Set<string>;
-  readonly turns: Set<number>;
-  readonly openTurns: Set<number>;
-  readonly keys: Idempotency[];
-  /** Key hashes as they are stored, in hex. */
-  readonly keyHashes: string[];
-  readonly docs: Set<string>;
-  readonly logs: Set<string>;
+  readonly names: Set<string> = new Set();
+  readonly turns: Set<number> = new Set();
+  readonly openTurns: Set<number> = new Set();
+  /** Hashes of keys. */
+  readonly keys: string[] = [];
+  readonly docs: Set<string> = new Set();
+  readonly logs: Set<string> = new Set();
   /** Names of plain files and of the folders that would hold them. */
-  readonly files: Set<string>;
+  readonly files: Set<string> = new Set();
 }
 
 export function collectNeeds(batches: readonly PreparedBatch[]): Needs {
-  const needs: Needs = {
-    blobs: new Set(),
-    erased: new Set(),
-    sha256s: new Set(),
-    contexts: new Set(),
-    names: new Set(),
-    turns: new Set(),
-    openTurns: new Set(),
-    keys: [],
-    keyHashes: [],
-    docs: new Set(),
-    logs: new Set(),
-    files: new Set(),
-  };
+  const needs = new Needs();
   for (const batch of batches) {
     for (const { hash, sha256 } of batch.blobs) {
       needs.blobs.add(hash);
@@ -57,7 +43,7 @@ export function collectNeeds(batches: readonly PreparedBatch[]): Needs {
 }
 
 function collectContexts(needs: Needs, { changes }: PreparedBatch): void {
-  if (changes.idempotency !== undefined) needs.keys.push(changes.idempotency);
+  if (changes.idempotency !== undefined) addKey(needs, changes.idempotency);
   for (const change of changes.contexts ?? []) {
     const name = nameIn(change);
     if (name !== undefined) needs.names.add(name);
@@ -89,7 +75,7 @@ function nameIn(change: ContextChange): string | undefined {
 function collectTurns(needs: Needs, { changes }: PreparedBatch): void {
   for (const { payload, context, key } of changes.turns ?? []) {
     needs.blobs.add(payload);
-    if (key !== undefined && typeof context === 'bigint') needs.keys.push({ context, key });
+    if (key !== undefined && typeof context === 'bigint') addKey(needs, { context, key });
   }
   for (const { turn } of changes.deltas ?? []) {
     needs.turns.add(Number(turn));
@@ -142,7 +128,7 @@ function collectAdoption(needs: Needs, adoption: Adoption): void {
     if (context.meta.name !== undefined) needs.names.add(context.meta.name);
   }
   for (const entry of adoption.turns ?? []) {
-    if (entry.key !== undefined) needs.keyHashes.push(hexOf(entry.key));
+    if (entry.key !== undefined) needs.keys.push(hexOf(entry.key));
     if (entry.gone !== undefined) continue;
     needs.turns.add(Number(entry.row.parent));
     needs.contexts.add(Number(entry.row.context));
@@ -157,6 +143,10 @@ function collectAdoption(needs: Needs, adoption: Adoption): void {
     needs.docs.add(row.name);
     if (published) addFiles(needs.files, row.name);
   }
+}
+
+function addKey(needs: Needs, { context, key }: Idempotency): void {
+  needs.keys.push(idempotencyHash(context, key));
 }
 
 function addFiles(files: Set<string>, name: string): void {

@@ -1,17 +1,23 @@
-import { prepared } from '../../../postgres/sql.ts';
-import type { Sql } from '../../../postgres/sql.ts';
-import { CONTEXT_COLUMNS, GET_DOC, toHeadRecord, toTreeTurn, turnColumns } from '../read/rows.ts';
+import { prepared, type Sql } from '../../../postgres/sql.ts';
+import {
+  CONTEXT_COLUMNS,
+  GET_DOC,
+  toHeadRecord,
+  toTreeTurn,
+  turnColumns,
+  type ContextColumns,
+  type TreeTurn,
+  type TurnColumns,
+} from '../read/rows.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { bytesToHash, hashToBytes, hexOf } from '../../../base/hash.ts';
 import { decodeUtf8, encodeUtf8 } from '../../../base/text.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
-import { idempotencyHash } from '../../../format/idempotency.ts';
 import { TurnFlag } from '../../../format/turn-record.ts';
 import { mustReadContextMeta } from '../../context-meta.ts';
 import type { CommittedView, DocState, FileKind, LogState, OpenTurn } from '../../plan/draft.ts';
 import type { PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { ContextMeta } from '../../rows.ts';
-import type { ContextColumns, TreeTurn, TurnColumns } from '../read/rows.ts';
 import { Known, collectNeeds } from './needs.ts';
 
 // The statements that a group of batches runs before it is planned. Each statement takes lists, so the number of
@@ -142,17 +148,13 @@ export class View implements CommittedView {
   /** Reads all that these batches name, in statements that are sent together. */
   async prefetch(batches: readonly PreparedBatch[]): Promise<void> {
     const needs = collectNeeds(batches);
-    const keys = [
-      ...needs.keys.map(({ context, key }) => idempotencyHash(context, key)),
-      ...needs.keyHashes,
-    ];
     await Promise.all([
       this.#blobs.load(needs.blobs),
       this.#erased.load(needs.erased),
       this.#sha256s.load(needs.sha256s),
       this.#prefetchContexts(needs.contexts, needs.openTurns),
       this.#prefetchTurns(needs.turns, needs.contexts),
-      this.#prefetchKeys(keys),
+      this.#prefetchKeys(needs.keys),
       this.#names.load(needs.names),
       this.#docs.load(needs.docs),
       this.#logs.load(needs.logs),

@@ -2,11 +2,14 @@ import { hashToBytes } from '../../../base/hash.ts';
 import { keyHashToBytes } from '../../../format/idempotency.ts';
 import { jumpDepth } from '../../../format/turn-record.ts';
 import { prepared } from '../../../postgres/sql.ts';
-import type { Transaction } from '../../../postgres/transaction.ts';
-import type { Draft, LogDraft, OpenDraft, StoredTurn } from '../../plan/draft.ts';
+import { type Transaction, sendRows } from '../../../postgres/transaction.ts';
+import type { Draft, OpenDraft, StoredTurn } from '../../plan/draft.ts';
 import type { Totals } from '../feed/clock.ts';
 import type { View } from './view.ts';
 import { NO_TURN } from '../../../base/brand.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
+import { mustReadContextMeta, fieldsOf } from '../../context-meta.ts';
 
 const PUT_TURNS = prepared('put-turns')`
   INSERT INTO quipu.turns (tree, id, parent, context, depth, type, version, encoding, payload, size, flags,
@@ -36,28 +39,41 @@ const DROP_OPEN = prepared('drop-open')`
 const DROP_DELTAS = prepared('drop-deltas')`
   DELETE FROM quipu.open_deltas WHERE turn = ANY($1::bigint[])`;
 
-export interface TurnWrites {
+/** What a group of batches writes, beside the blobs. */
+export interface GroupWrites {
   readonly draft: Draft;
   readonly view: View;
+  readonly seq: number;
   readonly totals: Totals;
   /** The server that is responsible for open turns. */
   readonly owner: string;
 }
 
-/** The tree of every turn of the draft, and of the turns that it builds on. */
-export type TreeOf = (turn: number) => number;
+export function writeRows(transaction: Transaction, writes: GroupWrites): void {
+  const treeOf = writeTurns(transaction, writes);
+  writeContexts(transaction, writes, treeOf);
+  writePatches(transaction, writes.draft);
+  writeLogs(transaction, writes);
+  writeDocs(transaction, writes);
+}
 
-export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf {
-  const { draft, view, totals } = writes;
+/** The tree of every turn of the draft, and of the turns that it builds on. */
+type TreeOf = (turn: number) => number;
+
+function writeTurns(transaction: Transaction, writes: GroupWrites): TreeOf {
+  const { draft, view, totals, owner } = writes;
   const turns = new Map<number, StoredTurn>();
   for (const [id, { turn, closed }] of draft.opens.entries()) {
     if (!closed) turns.set(id, { ...turn, idempotency: undefined });
   }
-  const keyed: [number, Uint8Array][] = [];
+  const keyed: [key: Uint8Array, turn: number][] = [];
   for (const [id, turn] of draft.turns.entries()) {
     // A turn that is gone in its original store has a number, perhaps a key, and no row.
-    if (draft.goneTurns.get(id) === undefined) turns.set(id, turn);
-    if (turn.idempotency !== undefined) keyed.push([id, keyHashToBytes(turn.idempotency)]);
+    if (turn.idempotency !== undefined) keyed.push([keyHashToBytes(turn.idempotency), id]);
+    if (draft.goneTurns.get(id) !== undefined) continue;
+    turns.set(id, turn);
+    totals.turns += 1;
+    totals.logicalBytes += turn.row.size;
   }
 
   const trees = new Map<number, number>();
@@ -72,47 +88,32 @@ export function writeTurns(transaction: Transaction, writes: TurnWrites): TreeOf
     // A turn that was open has its place, so its parent may never have been read.
     trees.set(id, view.treeOf(id) ?? (row.depth === 0 ? id : treeOf(Number(row.parent))));
   }
-  if (rows.length > 0) putTurns(transaction, rows, treeOf);
-  const fresh = rows.filter(([id]) => view.treeOf(id) === undefined).map(([id]) => id);
-  if (fresh.length > 0) transaction.send(PUT_TREES, [fresh, fresh.map(treeOf)]);
-  if (keyed.length > 0) {
-    transaction.send(PUT_KEYS, [keyed.map(([, key]) => key), keyed.map(([id]) => id)]);
-  }
-  writeOpen(transaction, [...draft.opens.entries()], writes.owner);
-  for (const [id, { row }] of draft.turns.entries()) {
-    if (draft.goneTurns.get(id) !== undefined) continue;
-    totals.turns += 1;
-    totals.logicalBytes += row.size;
-  }
-  return treeOf;
-}
-
-function putTurns(
-  transaction: Transaction,
-  rows: readonly (readonly [number, StoredTurn])[],
-  treeOf: TreeOf,
-): void {
-  const column = (read: (turn: StoredTurn) => unknown): unknown[] =>
-    rows.map(([, turn]) => read(turn));
-  transaction.send(PUT_TURNS, [
-    rows.map(([id]) => treeOf(id)),
-    rows.map(([id]) => id),
-    column(({ row }) => row.parent),
-    column(({ row }) => row.context),
-    column(({ row }) => row.depth),
-    column(({ row }) => row.type),
-    column(({ row }) => row.version),
-    column(({ row }) => row.encoding),
-    column(({ row }) => (row.payload === undefined ? null : hashToBytes(row.payload))),
-    column(({ row }) => row.size),
-    column(({ row }) => row.flags),
-    column(({ row }) => row.createdAt),
-    column(({ jump }) => jump),
-    column(({ row }) => jumpDepth(row.depth)),
-    column(({ sideJump }) => sideJump),
-    column(({ row }) => jumpDepth(Math.max(0, row.depth - 1))),
-    column(({ idempotency }) => (idempotency === undefined ? null : keyHashToBytes(idempotency))),
+  const values = rows.map(([id, { row, jump, sideJump, idempotency }]) => [
+    treeOf(id),
+    id,
+    row.parent,
+    row.context,
+    row.depth,
+    row.type,
+    row.version,
+    row.encoding,
+    row.payload === undefined ? null : hashToBytes(row.payload),
+    row.size,
+    row.flags,
+    row.createdAt,
+    jump,
+    jumpDepth(row.depth),
+    sideJump,
+    jumpDepth(Math.max(0, row.depth - 1)),
+    idempotency === undefined ? null : keyHashToBytes(idempotency),
   ]);
+  sendRows(transaction, PUT_TURNS, values);
+  const fresh = rows.filter(([id]) => view.treeOf(id) === undefined);
+  const places = fresh.map(([id]) => [id, treeOf(id)]);
+  sendRows(transaction, PUT_TREES, places);
+  sendRows(transaction, PUT_KEYS, keyed);
+  writeOpen(transaction, [...draft.opens.entries()], owner);
+  return treeOf;
 }
 
 function writeOpen(
@@ -121,31 +122,19 @@ function writeOpen(
   owner: string,
 ): void {
   const open = opens.filter(([, { closed }]) => !closed);
-  if (open.length > 0) {
-    const contexts = open.map(([, { turn }]) => turn.row.context);
-    transaction.send(PUT_OPEN, [open.map(([id]) => id), contexts, owner]);
-  }
+  const contexts = open.map(([id, { turn }]) => [id, turn.row.context]);
+  sendRows(transaction, PUT_OPEN, contexts, owner);
   const deltas = open.flatMap(([id, draft]) => toDeltas(id, draft));
-  if (deltas.length > 0) {
-    transaction.send(PUT_DELTAS, [
-      deltas.map(({ id }) => id),
-      deltas.map(({ start }) => start),
-      deltas.map(({ bytes }) => bytes),
-    ]);
-  }
-  const closed = opens.filter(([, draft]) => draft.closed && !draft.created).map(([id]) => id);
-  if (closed.length === 0) return;
-  transaction.send(DROP_OPEN, [closed]);
-  transaction.send(DROP_DELTAS, [closed]);
+  sendRows(transaction, PUT_DELTAS, deltas);
+  const closed = opens.filter(([, draft]) => draft.closed && !draft.created).map(([id]) => [id]);
+  sendRows(transaction, DROP_OPEN, closed);
+  sendRows(transaction, DROP_DELTAS, closed);
 }
 
-function toDeltas(
-  id: number,
-  { turn, text }: OpenDraft,
-): { id: number; start: number; bytes: Uint8Array }[] {
+function toDeltas(id: number, { turn, text }: OpenDraft): unknown[][] {
   let start = turn.row.size - text.reduce((sum, piece) => sum + piece.length, 0);
   return text.map((bytes) => {
-    const delta = { id, start, bytes: Buffer.from(bytes) };
+    const delta = [id, start, Buffer.from(bytes)];
     start += bytes.length;
     return delta;
   });
@@ -156,22 +145,15 @@ const PUT_PATCHES = prepared('put-patches')`
   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::boolean[], $5::bigint[], $6::bytea[],
     $7::bigint[], $8::bigint[])`;
 
-export function writePatches(transaction: Transaction, draft: Draft): void {
-  // A patch whose turn is gone has a number and no row.
-  const patches = [...draft.patches.entries()]
+function writePatches(transaction: Transaction, draft: Draft): void {
+  const rows = [...draft.patches.entries()]
     .map(([, patch]) => patch)
-    .filter(({ turn }) => turn !== NO_TURN && !draft.isGone(Number(turn)));
-  if (patches.length === 0) return;
-  transaction.send(PUT_PATCHES, [
-    patches.map(({ turn }) => turn),
-    patches.map(({ seq }) => seq),
-    patches.map(({ fsRoot }) => fsRoot),
-    patches.map(({ tombstone }) => tombstone),
-    patches.map(({ encoding }) => encoding),
-    patches.map(({ payload }) => hashToBytes(payload)),
-    patches.map(({ size }) => size),
-    patches.map(({ createdAt }) => createdAt),
-  ]);
+    // A patch whose turn is gone has a number and no row.
+    .filter(({ turn }) => turn !== NO_TURN && !draft.isGone(Number(turn)))
+    .map(({ turn, seq, fsRoot, tombstone, encoding, payload, size, createdAt }) => {
+      return [turn, seq, fsRoot, tombstone, encoding, hashToBytes(payload), size, createdAt];
+    });
+  sendRows(transaction, PUT_PATCHES, rows);
 }
 
 const DROP_LOGS = prepared('drop-logs')`DELETE FROM quipu.logs WHERE name = ANY($1::text[])`;
@@ -190,59 +172,119 @@ const PUT_DOCS = prepared('put-docs')`
   ON CONFLICT (name) DO UPDATE SET version = excluded.version, content = excluded.content,
     published = excluded.published, updated_at = excluded.updated_at`;
 
-export interface RecordWrites {
-  readonly draft: Draft;
-  readonly view: View;
-  readonly totals: Totals;
-}
-
-export function writeRecords(transaction: Transaction, writes: RecordWrites): void {
-  const { draft, view, totals } = writes;
-  const logs = [...draft.logs.entries()];
-  for (const [name, { state }] of logs) {
+function writeLogs(transaction: Transaction, { draft, view, totals }: GroupWrites): void {
+  const removed: [string][] = [];
+  const kept: unknown[][] = [];
+  const lines: unknown[][] = [];
+  for (const [name, log] of draft.logs.entries()) {
+    const { state, base, text } = log;
     totals.logs += (state === undefined ? 0 : 1) - (view.hadLog(name) ? 1 : 0);
+    if (log.removed) removed.push([name]);
+    if (state === undefined) continue;
+    kept.push([name, state.lines, state.bytes]);
+    const added = text.slice(0, -1).split('\n');
+    for (const [at, line] of added.entries()) lines.push([name, base.lines + at, line]);
   }
-  writeLogs(transaction, logs);
-  const docs = [...draft.docs.entries()].map(([, { record }]) => record);
-  if (docs.length === 0) return;
-  for (const { name, content } of docs) {
-    const before = view.findDoc(name);
-    totals.docs +=
-      (content === undefined ? 0 : 1) - (before === undefined || before.removed ? 0 : 1);
-  }
-  transaction.send(PUT_DOCS, [
-    docs.map(({ name }) => name),
-    docs.map(({ version }) => version),
-    docs.map(({ content }) => content ?? null),
-    docs.map(({ published }) => published),
-    draft.nowMs,
-  ]);
+  sendRows(transaction, DROP_LOGS, removed);
+  sendRows(transaction, DROP_LINES, removed);
+  sendRows(transaction, PUT_LOGS, kept);
+  sendRows(transaction, PUT_LINES, lines);
 }
 
-function writeLogs(transaction: Transaction, logs: readonly (readonly [string, LogDraft])[]): void {
-  const removed = logs.filter(([, log]) => log.removed).map(([name]) => name);
-  if (removed.length > 0) {
-    transaction.send(DROP_LOGS, [removed]);
-    transaction.send(DROP_LINES, [removed]);
+function writeDocs(transaction: Transaction, { draft, view, totals }: GroupWrites): void {
+  const rows = [...draft.docs.entries()].map(([name, { version, content, published }]) => {
+    const before = view.findDoc(name);
+    const wasThere = before !== undefined && !before.removed;
+    totals.docs += (content === undefined ? 0 : 1) - (wasThere ? 1 : 0);
+    return [name, version, content ?? null, published];
+  });
+  sendRows(transaction, PUT_DOCS, rows, draft.nowMs);
+}
+
+/** Sets `moved_seq`: a reader that pages through contexts may have passed the old place of a context already. */
+const PUT_CONTEXTS = prepared('put-contexts')`
+  INSERT INTO quipu.contexts (id, head, head_tree, head_depth, base, open_turn, open_bytes, created_at, updated_at,
+    removed, kind, meta, moved_seq)
+  SELECT n.*, $13::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
+    $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::boolean[], $11::text[], $12::text[]) n
+  ON CONFLICT (id) DO UPDATE SET head = excluded.head, head_tree = excluded.head_tree,
+    head_depth = excluded.head_depth, open_turn = excluded.open_turn, open_bytes = excluded.open_bytes,
+    updated_at = excluded.updated_at, removed = excluded.removed, kind = excluded.kind, meta = excluded.meta,
+    moved_seq = CASE WHEN contexts.head <> excluded.head OR contexts.updated_at <> excluded.updated_at
+      THEN excluded.moved_seq ELSE contexts.moved_seq END`;
+
+const DROP_LABELS = prepared('drop-labels')`
+  DELETE FROM quipu.context_labels WHERE context = ANY($1::bigint[])`;
+
+const PUT_LABELS = prepared('put-labels')`
+  INSERT INTO quipu.context_labels (label, context) SELECT * FROM unnest($1::text[], $2::bigint[])`;
+
+const DROP_NAMES = prepared('drop-names')`
+  DELETE FROM quipu.context_names WHERE context = ANY($1::bigint[])`;
+
+const PUT_NAMES = prepared('put-names')`
+  INSERT INTO quipu.context_names (name, context) SELECT * FROM unnest($1::bytea[], $2::bigint[])`;
+
+const DROP_FIELDS = prepared('drop-fields')`
+  DELETE FROM quipu.context_fields WHERE context = ANY($1::bigint[])`;
+
+const PUT_FIELDS = prepared('put-fields')`
+  INSERT INTO quipu.context_fields (name, value, context)
+  SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[])`;
+
+function writeContexts(transaction: Transaction, writes: GroupWrites, treeOf: TreeOf): void {
+  const { draft, view, seq, totals } = writes;
+  const heads = new Map(draft.heads.entries());
+  for (const [id] of draft.metas.entries()) {
+    const head = heads.get(id) ?? view.peekHead(id);
+    if (head !== undefined) heads.set(id, head);
   }
-  const kept = logs.flatMap(([name, { state, base, text }]) =>
-    state === undefined ? [] : [{ name, state, base, text }],
+  const treeFor = (turn: number): number => (turn === 0 ? 0 : treeOf(turn));
+  const rows = [...heads].map(([id, head]) => {
+    const before = view.contextBefore(id);
+    const said = draft.metas.get(id);
+    const meta = said === undefined ? (before?.meta ?? '{}') : canonicalJson(said);
+    const turn = Number(head.head);
+    totals.contexts += (head.removed ? 0 : 1) - (before === undefined || before.removed ? 0 : 1);
+    return [
+      head.id,
+      head.head,
+      before?.head === turn ? before.head_tree : treeFor(turn),
+      head.headDepth,
+      head.base,
+      head.openTurn,
+      head.openBytes,
+      head.createdAt,
+      head.updatedAt,
+      head.removed,
+      mustReadContextMeta(meta, id, 'contexts').kind ?? null,
+      meta,
+    ];
+  });
+  sendRows(transaction, PUT_CONTEXTS, rows, seq);
+  writeMetas(transaction, draft);
+}
+
+/** The tables by which contexts are found. */
+function writeMetas(transaction: Transaction, draft: Draft): void {
+  const metas = [...draft.metas.entries()];
+  const isRemoved = (id: number): boolean => draft.heads.get(id)?.removed === true;
+  const removed = [...draft.heads.entries()].filter(([id]) => isRemoved(id));
+  const said = metas.map(([id]) => [id]);
+  sendRows(transaction, DROP_LABELS, said);
+  const labels = metas.flatMap(([id, { labels: given = [] }]) =>
+    [...new Set(given)].map((label) => [label, id]),
   );
-  if (kept.length === 0) return;
-  transaction.send(PUT_LOGS, [
-    kept.map(({ name }) => name),
-    kept.map(({ state }) => state.lines),
-    kept.map(({ state }) => state.bytes),
-  ]);
-  const lines = kept.flatMap(({ name, base, text }) =>
-    text
-      .slice(0, -1)
-      .split('\n')
-      .map((line, at) => ({ name, nth: base.lines + at, line })),
+  sendRows(transaction, PUT_LABELS, labels);
+  // Old names go first: a context may have got the name that another one had.
+  sendRows(transaction, DROP_NAMES, [...said, ...removed.map(([id]) => [id])]);
+  const names = metas.flatMap(([id, { name }]) =>
+    name === undefined || isRemoved(id) ? [] : [[encodeUtf8(name), id]],
   );
-  transaction.send(PUT_LINES, [
-    lines.map(({ name }) => name),
-    lines.map(({ nth }) => nth),
-    lines.map(({ line }) => line),
-  ]);
+  sendRows(transaction, PUT_NAMES, names);
+  sendRows(transaction, DROP_FIELDS, said);
+  const fields = metas.flatMap(([id, { meta }]) =>
+    fieldsOf(meta).map(({ name, value }) => [name, value, id]),
+  );
+  sendRows(transaction, PUT_FIELDS, fields);
 }

@@ -1,7 +1,6 @@
 import { isQuipuError, locked } from '../../../base/errors.ts';
 import type { Database } from '../../../postgres/database.ts';
-import { prepared } from '../../../postgres/sql.ts';
-import type { Statement } from '../../../postgres/sql.ts';
+import { prepared, type Statement } from '../../../postgres/sql.ts';
 import type { Transaction } from '../../../postgres/transaction.ts';
 import { IS_GONE } from './presence.ts';
 
@@ -16,6 +15,8 @@ export interface Clock {
   readonly collection: string | null;
   /** The id of the store. */
   readonly store: string;
+  /** Absent when the clock is locked. */
+  readonly version?: string;
 }
 
 /** The lock is held to the end of the transaction: commits are serial over all servers. */
@@ -42,44 +43,61 @@ export function isClockMoved(error: unknown): boolean {
 
 /** Locks the clock of the store that was opened, and of no other store. */
 export async function takeClock(database: Database, transaction: Transaction): Promise<Clock> {
-  const [clock] = await transaction.query<Clock>(TAKE_CLOCK);
+  return askClock(TAKE_CLOCK, database, transaction);
+}
+
+/** Reads the same clock without a lock. */
+export async function readClock(database: Database, transaction: Transaction): Promise<Clock> {
+  return askClock(READ_CLOCK, database, transaction);
+}
+
+async function askClock(
+  statement: Statement,
+  database: Database,
+  transaction: Transaction,
+): Promise<Clock> {
+  const [clock] = await transaction.query<Clock>(statement);
   if (clock === undefined) throw new Error('the store has no clock');
   database.assertStore(clock.store);
   return clock;
 }
 
-/** The totals that a commit added. */
-export type Totals = Record<
-  'turns' | 'contexts' | 'blobs' | 'blobBytes' | 'storedBytes' | 'logicalBytes' | 'logs' | 'docs',
-  number
->;
+const TOTALS = [
+  'turns',
+  'contexts',
+  'blobs',
+  'blobBytes',
+  'storedBytes',
+  'logicalBytes',
+  'logs',
+  'docs',
+] as const;
 
-export const NOTHING_ADDED: Readonly<Totals> = {
-  turns: 0,
-  contexts: 0,
-  blobs: 0,
-  blobBytes: 0,
-  storedBytes: 0,
-  logicalBytes: 0,
-  logs: 0,
-  docs: 0,
-};
+/** The totals that a commit added. */
+export type Totals = Record<(typeof TOTALS)[number], number>;
+
+export function nothingAdded(): Totals {
+  return Object.fromEntries(TOTALS.map((name) => [name, 0])) as Totals;
+}
 
 export const SET_CLOCK: Statement = prepared('set-clock')`
   UPDATE quipu.clock SET seq = $1, next_turn = $2, next_context = $3, next_patch = $4, time_ms = $5,
   turns = turns + $6, contexts = contexts + $7, blobs = blobs + $8, blob_bytes = blob_bytes + $9,
   stored_bytes = stored_bytes + $10, logical_bytes = logical_bytes + $11, logs = logs + $12, docs = docs + $13`;
 
-/** For statements that only remove things: changes the totals alone. */
-export const ADD_TOTALS: Statement = prepared('add-totals')`
+const ADD_TOTALS = prepared('add-totals')`
   UPDATE quipu.clock SET turns = turns + $1, contexts = contexts + $2, blobs = blobs + $3,
   blob_bytes = blob_bytes + $4, stored_bytes = stored_bytes + $5, logical_bytes = logical_bytes + $6,
   logs = logs + $7, docs = docs + $8`;
 
 /** The values in the order of the statements above. */
 export function totalValues(totals: Readonly<Totals>): number[] {
-  const { turns, contexts, blobs, blobBytes, storedBytes, logicalBytes, logs, docs } = totals;
-  return [turns, contexts, blobs, blobBytes, storedBytes, logicalBytes, logs, docs];
+  return TOTALS.map((name) => totals[name]);
+}
+
+/** For transactions that only remove things: changes the totals alone. */
+export function addTotals(transaction: Transaction, added: Partial<Totals>): void {
+  transaction.send(ADD_TOTALS, totalValues({ ...nothingAdded(), ...added }));
 }
 
 // Only one upkeep task runs at a time, over all servers. The clock names its holder. A holder whose server is gone

@@ -2,10 +2,9 @@ import { invalid } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { Database } from '../../../postgres/database.ts';
 import type { Sql } from '../../../postgres/sql.ts';
-import type { ContextList, ContextQuery, TimeRange } from '../../engine.ts';
-import { toRange } from '../../meta-fields.ts';
-import { CONTEXT_COLUMNS, toContextRow } from './rows.ts';
-import type { ContextColumns } from './rows.ts';
+import type { ContextList, ContextQuery } from '../../engine.ts';
+import { toRange } from '../../context-meta.ts';
+import { CONTEXT_COLUMNS, toContextRow, type ContextColumns } from './rows.ts';
 
 // Contexts by recency. A context that moves during paging goes to the top, which the reader has already passed. So
 // a listing ends with further rounds over the contexts that moved since the round before began.
@@ -53,59 +52,38 @@ async function listPage(sql: Sql, query: ContextQuery): Promise<ContextList> {
   return { rows: rows.map(toContextRow), ...(more && { cursor: toText(next) }) };
 }
 
-/** A list of contexts in SQL: each condition adds its values. */
-class Conditions {
-  readonly values: unknown[] = [];
-  readonly #texts: string[] = ['NOT c.removed'];
-
-  constructor(query: ContextQuery) {
-    const { label, kind, namePrefix, fields = [], created = {}, updated = {} } = query;
-    if (kind !== undefined) this.add((bind) => `c.kind = ${bind(kind)}`);
-    if (label !== undefined) {
-      this.add(
-        (bind) =>
-          `EXISTS (SELECT FROM quipu.context_labels l WHERE l.context = c.id AND l.label = ${bind(label)})`,
-      );
-    }
-    if (namePrefix !== undefined) {
-      const from = encodeUtf8(namePrefix);
-      // No text has the byte 255 in UTF-8.
-      const to = Buffer.concat([from, Buffer.of(0xff)]);
-      this.add(
-        (bind) => `EXISTS (SELECT FROM quipu.context_names n WHERE n.context = c.id
-          AND n.name >= ${bind(from)} AND n.name < ${bind(to)})`,
-      );
-    }
-    for (const { name, from, to, found } of fields.map(toRange)) {
-      this.add(
-        (
-          bind,
-        ) => `${found ? '' : 'NOT '}EXISTS (SELECT FROM quipu.context_fields f WHERE f.context = c.id
-          AND f.name = ${bind(name)} AND f.value >= ${bind(from)} AND f.value < ${bind(to)})`,
-      );
-    }
-    this.#addTimes('c.created_at', created);
-    this.#addTimes('c.updated_at', updated);
+/** The contexts of a list in SQL. Each condition adds its values, and `bind` names the place of one. */
+function conditionsOf(query: ContextQuery): {
+  texts: string[];
+  values: unknown[];
+  bind: (value: unknown) => string;
+} {
+  const { label, kind, namePrefix, fields = [], created = {}, updated = {} } = query;
+  const values: unknown[] = [];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const texts = ['NOT c.removed'];
+  if (kind !== undefined) texts.push(`c.kind = ${bind(kind)}`);
+  if (label !== undefined) {
+    texts.push(
+      `EXISTS (SELECT FROM quipu.context_labels l WHERE l.context = c.id AND l.label = ${bind(label)})`,
+    );
   }
-
-  add(text: (bind: (value: unknown) => string) => string): void {
-    this.#texts.push(text((value) => this.bind(value)));
+  if (namePrefix !== undefined) {
+    const from = encodeUtf8(namePrefix);
+    // No text has the byte 255 in UTF-8.
+    const to = Buffer.concat([from, Buffer.of(0xff)]);
+    texts.push(`EXISTS (SELECT FROM quipu.context_names n WHERE n.context = c.id
+      AND n.name >= ${bind(from)} AND n.name < ${bind(to)})`);
   }
-
-  /** The name under which a statement has the value. */
-  bind(value: unknown): string {
-    this.values.push(value);
-    return `$${this.values.length}`;
+  for (const { name, from, to, found } of fields.map(toRange)) {
+    texts.push(`${found ? '' : 'NOT '}EXISTS (SELECT FROM quipu.context_fields f WHERE f.context = c.id
+      AND f.name = ${bind(name)} AND f.value >= ${bind(from)} AND f.value < ${bind(to)})`);
   }
-
-  #addTimes(column: string, { since, until }: TimeRange): void {
-    if (since !== undefined) this.add((bind) => `${column} >= ${bind(since)}`);
-    if (until !== undefined) this.add((bind) => `${column} < ${bind(until)}`);
+  for (const [column, range] of Object.entries({ created_at: created, updated_at: updated })) {
+    if (range.since !== undefined) texts.push(`c.${column} >= ${bind(range.since)}`);
+    if (range.until !== undefined) texts.push(`c.${column} < ${bind(range.until)}`);
   }
-
-  toString(): string {
-    return this.#texts.join(' AND ');
-  }
+  return { texts, values, bind };
 }
 
 async function list(
@@ -114,20 +92,20 @@ async function list(
   { floor, at }: Cursor,
   limit: number,
 ): Promise<readonly ContextColumns[]> {
-  const where = new Conditions(query);
-  where.add((bind) => `c.moved_seq > ${bind(floor.seq)} AND c.updated_at >= ${bind(floor.ms)}`);
+  const { texts, values, bind } = conditionsOf(query);
+  texts.push(`c.moved_seq > ${bind(floor.seq)} AND c.updated_at >= ${bind(floor.ms)}`);
   if (at !== undefined) {
-    where.add((bind) => `(c.updated_at, c.id) < (${bind(at.updatedAt)}, ${bind(at.id)})`);
+    texts.push(`(c.updated_at, c.id) < (${bind(at.updatedAt)}, ${bind(at.id)})`);
   }
-  const text = `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${String(where)}
-    ORDER BY c.updated_at DESC, c.id DESC LIMIT ${where.bind(limit)}`;
-  return sql.query(text, where.values);
+  const text = `SELECT ${CONTEXT_COLUMNS} FROM quipu.contexts c WHERE ${texts.join(' AND ')}
+    ORDER BY c.updated_at DESC, c.id DESC LIMIT ${bind(limit)}`;
+  return sql.query(text, values);
 }
 
 async function count(sql: Sql, query: ContextQuery): Promise<number> {
-  const where = new Conditions(query);
-  const text = `SELECT count(*) AS total FROM quipu.contexts c WHERE ${String(where)}`;
-  const [row] = await sql.query<{ total: number }>(text, where.values);
+  const { texts, values } = conditionsOf(query);
+  const text = `SELECT count(*) AS total FROM quipu.contexts c WHERE ${texts.join(' AND ')}`;
+  const [row] = await sql.query<{ total: number }>(text, values);
   return Number(row?.total ?? 0);
 }
 

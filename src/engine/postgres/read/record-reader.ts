@@ -81,20 +81,6 @@ const STATS = prepared('stats')`
       WHERE r.relnamespace = to_regnamespace($1) AND r.relkind = 'r') AS tables) AS disk
   FROM quipu.clock`;
 
-interface TipColumns {
-  readonly turn: number;
-  readonly context: number;
-  readonly patch: number;
-  readonly open: readonly string[];
-}
-
-interface LogLineColumns {
-  readonly lines: number;
-  readonly bytes: number;
-  readonly nth: number | null;
-  readonly line: string | null;
-}
-
 /** Every read of the contract except turns and blobs. */
 export type RecordReads = ContextReads &
   OverlayReads &
@@ -143,7 +129,8 @@ export function recordReads(database: Database, turnReads: Turns): RecordReads {
     getFsRoots: async (turns) => toFsRoots(await overlays(turns)),
 
     async tips() {
-      const row = await askOne<TipColumns>(database, TIPS);
+      type Columns = { turn: number; context: number; patch: number; open: readonly string[] };
+      const row = await askOne<Columns>(database, TIPS);
       const { turn = 0, context = 0, patch = 0, open = [] } = row ?? {};
       return {
         turn: BigInt(turn) as TurnId,
@@ -196,7 +183,8 @@ function nameReads(database: Database): LogReads & DocReads {
   const salvageLog: LogReads['salvageLog'] = async (name, from, limit) => {
     const first = Math.min(from, Number.MAX_SAFE_INTEGER);
     const end = Math.min(from + limit, Number.MAX_SAFE_INTEGER);
-    const rows = await database.query<LogLineColumns>(READ_LOG, [name, first, end]);
+    type Columns = { lines: number; bytes: number; nth: number | null; line: string | null };
+    const rows = await database.query<Columns>(READ_LOG, [name, first, end]);
     const [log] = rows;
     if (log === undefined) return undefined;
     const { lines, bytes } = log;

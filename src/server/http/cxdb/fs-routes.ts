@@ -1,14 +1,12 @@
 import { z } from 'zod';
-import { NO_TURN } from '../../../base/brand.ts';
-import type { Hash, TurnId } from '../../../base/brand.ts';
+import { NO_TURN, type Hash, type TurnId } from '../../../base/brand.ts';
 import { QuipuError, notFound, tooLarge, invalid } from '../../../base/errors.ts';
 import { mustGetTurn } from '../../../context/turns/read-turns.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { jsonReply } from '../exchange/route.ts';
-import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
+import { jsonReply, type HttpRequest, type Reply, type Route } from '../exchange/route.ts';
 import { ofTurn } from '../exchange/schemas.ts';
 import { HASH_BYTES, bytesToHash } from '../../../base/hash.ts';
-import { decodeMsgpack } from '../../../context/payloads/msgpack.ts';
+import { decodeMsgpack } from '../../../context/payloads/binary-values.ts';
 
 /** Turns that are asked for their root at a time, on the way to the beginning. */
 const STEP = 1024;

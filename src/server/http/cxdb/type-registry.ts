@@ -1,6 +1,6 @@
 import type { Hash } from '../../../base/brand.ts';
 import { corrupt, exists, invalid, type QuipuError } from '../../../base/errors.ts';
-import { untilFirst } from '../../../base/until-first.ts';
+import { untilFirst } from '../../../base/retry.ts';
 import { hashText } from '../../../base/hash.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { Turns } from '../exchange/answer-room.ts';

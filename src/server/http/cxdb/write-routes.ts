@@ -1,12 +1,11 @@
 import { isFields } from '../../../base/fields.ts';
 import { z } from 'zod';
-import { NO_TURN } from '../../../base/brand.ts';
-import type { ContextId, TurnId } from '../../../base/brand.ts';
+import { NO_TURN, type ContextId, type TurnId } from '../../../base/brand.ts';
 import { invalid, isQuipuError } from '../../../base/errors.ts';
 import type { Context } from '../../../context/context.ts';
 import type { NewTurn } from '../../../context/contexts.ts';
 import type { Turn } from '../../../context/turn.ts';
-import { decodeMsgpack } from '../../../context/payloads/msgpack.ts';
+import { decodeMsgpack } from '../../../context/payloads/binary-values.ts';
 import { checkInput, jsonReply, route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { ofContext, turnIdInBody, turnIdOrNoneInBody } from '../exchange/schemas.ts';

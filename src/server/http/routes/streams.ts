@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { exists, invalid, notFound } from '../../../base/errors.ts';
 import { decodeUtf8 } from '../../../base/text.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../context/limits.ts';
-import type { AppendAnswer, ProducerMark } from '../../../stream/decide-append.ts';
+import type { AppendAnswer, ProducerMark } from '../../../stream/append-group.ts';
 import { tailOf, type LiveStream } from '../../../stream/find-stream.ts';
 import { isJsonType, toMessage } from '../../../stream/message.ts';
 import { checkStreamName } from '../../../stream/stream-record.ts';

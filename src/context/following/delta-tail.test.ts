@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TurnId } from '../../base/brand.ts';
 import type { TurnDelta } from '../../engine/batch.ts';
-import { DeltaTail, bytesAfter } from './delta-tail.ts';
+import { DeltaTail, bytesAfter } from './follow-open.ts';
 
 const delta = (offset: number, text: string): TurnDelta => ({
   turn: 1n as TurnId,

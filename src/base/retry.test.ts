@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { QuipuError, notFound } from './errors.ts';
-import { untilFirst } from './until-first.ts';
+import { untilFirst, pauseMs } from './retry.ts';
 
 const moved = new QuipuError('HEAD_MOVED', 'moved', { context: 'c', expected: '1', head: '2' });
 
@@ -35,5 +35,15 @@ describe('untilFirst', () => {
     const never = losing(Infinity, gone);
     await expect(untilFirst(() => never.go(), { isLost })).rejects.toBe(gone);
     expect(never.tries).toBe(200);
+  });
+});
+
+describe('pauseMs', () => {
+  it('grows to a second and no further', () => {
+    expect(pauseMs(0)).toBeLessThanOrEqual(10);
+    for (const attempt of [7, 20, 5000]) {
+      expect(pauseMs(attempt)).toBeGreaterThanOrEqual(500);
+      expect(pauseMs(attempt)).toBeLessThanOrEqual(1000);
+    }
   });
 });

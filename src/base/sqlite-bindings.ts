@@ -1,13 +1,70 @@
 import { pathToFileURL } from 'node:url';
-import { MEMORY, SqliteError, firstColumn } from './sqlite-binding.ts';
-import type {
-  ColumnStatement,
-  Connect,
-  Connection,
-  OpenOptions,
-  RunResult,
-  Statement,
-} from './sqlite-binding.ts';
+import type BetterDatabase from 'better-sqlite3';
+import { loadNative } from './load-native.ts';
+
+export interface RunResult {
+  readonly changes: number | bigint;
+  readonly lastInsertRowid: number | bigint;
+}
+
+/** Parameters are values in order, or one object for names such as `@id`, which has each of the names and no other. */
+export interface Statement<P extends unknown[] = unknown[], R = unknown> {
+  /** True while `iterate` has not ended. The statement cannot be used meanwhile: prepare another. */
+  readonly busy: boolean;
+  run(...params: P): RunResult;
+  get(...params: P): R | undefined;
+  all(...params: P): R[];
+  iterate(...params: P): IterableIterator<R>;
+}
+
+/** A statement that is asked for its first column alone: a row of one number takes a third of the time of an object. */
+export interface ColumnStatement {
+  get(...params: unknown[]): unknown;
+  all(...params: unknown[]): unknown[];
+}
+
+export interface OpenOptions {
+  /** The time that a call waits for a lock of another connection. The default is 5,000. */
+  readonly busyMs?: number;
+  /** `create`, the default, makes a missing file; `write` and `read` do not. */
+  readonly access?: 'create' | 'write' | 'read';
+}
+
+/** The contract of a binding. `Database` in sqlite.ts builds on it. */
+export interface Connection {
+  readonly isOpen: boolean;
+  readonly inTransaction: boolean;
+  /** False: a text with a NUL is read up to the NUL. */
+  readonly readsWholeTexts: boolean;
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  prepareColumn(sql: string): ColumnStatement;
+  pragma(sql: string): unknown;
+  backup(path: string): Promise<void>;
+  close(): void;
+}
+
+export type Connect = (path: string, options: Required<OpenOptions>) => Connection;
+
+/** SQLite's name for a database that has no file. */
+export const MEMORY = ':memory:';
+
+/** Has the name of SQLite's result code, such as `SQLITE_FULL`, some with the extension: `SQLITE_READONLY_DBMOVED`. */
+export class SqliteError extends Error {
+  readonly code: string;
+
+  constructor(message: string, code: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'SqliteError';
+    this.code = code;
+  }
+}
+
+/** The first column of a row: for statements that ask for one value. */
+export function firstColumn(row: unknown): unknown {
+  for (const name in row as object) return (row as Record<string, unknown>)[name];
+  return undefined;
+}
 
 // SQLite of Node itself. The types of Node 20 do not declare it.
 
@@ -36,7 +93,52 @@ interface StatementSync {
 export function builtinSqlite(): Connect | undefined {
   const sqlite = loadQuietly();
   if (sqlite === undefined || !('backup' in sqlite)) return undefined;
-  return (path, options) => new BuiltinConnection(sqlite as NodeSqlite, path, options);
+  return (path, options) => connectBuiltin(sqlite as NodeSqlite, path, options);
+}
+
+function connectBuiltin(
+  sqlite: NodeSqlite,
+  path: string,
+  { access, busyMs }: Required<OpenOptions>,
+): Connection {
+  const address = toAddress(path, access);
+  const database = inWords(() => new sqlite.DatabaseSync(address, { readOnly: access === 'read' }));
+  const exec = (sql: string): void => inWords(() => database.exec(sql));
+  const prepare = (sql: string): Statement =>
+    new BuiltinStatement(inWords(() => database.prepare(sql)));
+  exec(`PRAGMA busy_timeout = ${busyMs}`);
+  return {
+    get isOpen() {
+      return database.isOpen;
+    },
+    get inTransaction() {
+      return database.isTransaction;
+    },
+    get readsWholeTexts() {
+      wholeTexts ??= readsWholeTexts(sqlite);
+      return wholeTexts;
+    },
+    exec,
+    prepare,
+    prepareColumn(sql) {
+      const statement = prepare(sql);
+      return {
+        get: (...params) => firstColumn(statement.get(...params)),
+        all: (...params) => statement.all(...params).map(firstColumn),
+      };
+    },
+    pragma: (sql) => firstColumn(inWords(() => database.prepare(`PRAGMA ${sql}`).get())),
+    async backup(to) {
+      try {
+        await sqlite.backup(database, to);
+      } catch (error) {
+        throw toSqliteError(error);
+      }
+    },
+    close() {
+      if (database.isOpen) database.close();
+    },
+  };
 }
 
 /** Without the warning that the module is experimental: it would be on every command, and nobody can act on it. */
@@ -58,64 +160,6 @@ function readsWholeTexts({ DatabaseSync }: NodeSqlite): boolean {
   const row = database.prepare('SELECT char(97, 0, 98) AS text').get();
   database.close();
   return (row as { text: string }).text.length === 3;
-}
-
-class BuiltinConnection implements Connection {
-  readonly #sqlite: NodeSqlite;
-  readonly #database: DatabaseSync;
-
-  constructor(sqlite: NodeSqlite, path: string, { access, busyMs }: Required<OpenOptions>) {
-    this.#sqlite = sqlite;
-    this.#database = inWords(
-      () => new sqlite.DatabaseSync(toAddress(path, access), { readOnly: access === 'read' }),
-    );
-    this.exec(`PRAGMA busy_timeout = ${busyMs}`);
-  }
-
-  get isOpen(): boolean {
-    return this.#database.isOpen;
-  }
-
-  get inTransaction(): boolean {
-    return this.#database.isTransaction;
-  }
-
-  get readsWholeTexts(): boolean {
-    wholeTexts ??= readsWholeTexts(this.#sqlite);
-    return wholeTexts;
-  }
-
-  exec(sql: string): void {
-    inWords(() => this.#database.exec(sql));
-  }
-
-  prepare(sql: string): Statement {
-    return new BuiltinStatement(inWords(() => this.#database.prepare(sql)));
-  }
-
-  prepareColumn(sql: string): ColumnStatement {
-    const statement = this.prepare(sql);
-    return {
-      get: (...params) => firstColumn(statement.get(...params)),
-      all: (...params) => statement.all(...params).map(firstColumn),
-    };
-  }
-
-  pragma(sql: string): unknown {
-    return Object.values(inWords(() => this.#database.prepare(`PRAGMA ${sql}`).get()) ?? {})[0];
-  }
-
-  async backup(path: string): Promise<void> {
-    try {
-      await this.#sqlite.backup(this.#database, path);
-    } catch (error) {
-      throw toSqliteError(error);
-    }
-  }
-
-  close(): void {
-    if (this.isOpen) this.#database.close();
-  }
 }
 
 class BuiltinStatement implements Statement {
@@ -237,4 +281,35 @@ function toSqliteError(error: unknown): unknown {
   if (code !== 'ERR_SQLITE_ERROR' || typeof errcode !== 'number') return error;
   const name = EXTENDED[errcode] ?? PRIMARY[errcode & 0xff] ?? String(errcode);
   return new SqliteError((error as Error).message, `SQLITE_${name}`, { cause: error });
+}
+
+// For a Node without SQLite. Loaded on demand: elsewhere the native module need not be there.
+
+export function betterSqlite(): Connect {
+  const Open = loadNative('better-sqlite3', (Loaded: typeof BetterDatabase) => {
+    new Loaded(MEMORY).close();
+    return Loaded;
+  });
+  return (path, { access, busyMs }) => {
+    const database = new Open(path, {
+      readonly: access === 'read',
+      fileMustExist: access !== 'create',
+      timeout: busyMs,
+    });
+    return {
+      readsWholeTexts: true,
+      get isOpen() {
+        return database.open;
+      },
+      get inTransaction() {
+        return database.inTransaction;
+      },
+      exec: (sql) => void database.exec(sql),
+      prepare: (sql) => database.prepare(sql),
+      prepareColumn: (sql) => database.prepare(sql).pluck(),
+      pragma: (sql) => database.pragma(sql, { simple: true }),
+      backup: async (to) => void (await database.backup(to)),
+      close: () => void database.close(),
+    };
+  };
 }
