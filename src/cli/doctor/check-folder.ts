@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/errors.ts';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeCheckpoint } from '../../format/checkpoint.ts';
+import { decodeCheckpoint } from '../../format/journal-frame.ts';
 import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import { readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { hasExpired } from '../../server/access/token.ts';

@@ -1,4 +1,4 @@
-import { NOTHING_COLLECTED } from '../../format/collected-map.ts';
+import { NOTHING_COLLECTED } from '../../format/turn-record.ts';
 import { MARK_BYTES, decodeMark } from '../../format/journal-frame.ts';
 import type { IoFile, IoLock } from '../io.ts';
 import { Writer } from './commit/writer.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join, relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
 import { toBuffer } from '../../../format/bytes.ts';
-import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
+import { ERASED_RECORD_BYTES } from '../../../format/blob-record.ts';
 import type { FormatFile } from '../../../format/format-file.ts';
 import { EMPTY, layOut, writeFormat } from '../core/create-files.ts';
 import { cutToTails, replayJournal } from '../core/replay.ts';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { isQuipuError, QuipuError } from '../../../base/errors.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';
-import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
+import { ERASED_RECORD_BYTES } from '../../../format/blob-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
 import { SyncFailure } from '../disk/file-handles.ts';

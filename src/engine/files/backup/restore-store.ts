@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { QuipuError, invalid, isQuipuError } from '../../../base/errors.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
 import type { FormatFile } from '../../../format/format-file.ts';
-import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
+import { ERASED_RECORD_BYTES } from '../../../format/blob-record.ts';
 import type { Io } from '../../io.ts';
 import type { Progress } from '../../progress.ts';
 import type { BackupReport } from '../../upkeep.ts';

@@ -5,7 +5,7 @@ import {
   encodeCollectedMap,
   extendCollected,
   isCollected,
-} from '../../../format/collected-map.ts';
+} from '../../../format/turn-record.ts';
 import type { Progress } from '../../engine.ts';
 import type { SweepPlan, SweepReport } from '../../upkeep.ts';
 import type { Writer } from '../commit/writer.ts';

@@ -1,11 +1,14 @@
 import { fieldsOf } from '../../meta-fields.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
-import { NOTHING_COLLECTED, isCollected } from '../../../format/collected-map.ts';
-import type { CollectedMap } from '../../../format/collected-map.ts';
+import {
+  type CollectedMap,
+  type DeclaredType,
+  isCollected,
+  NOTHING_COLLECTED,
+} from '../../../format/turn-record.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { DeclaredType } from '../../../format/type-line.ts';
 import { mustReadContextMeta } from '../../context-meta.ts';
 import type { Tips } from '../../engine.ts';
 import { Draft } from '../../plan/draft.ts';

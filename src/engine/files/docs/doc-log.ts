@@ -2,11 +2,9 @@ import { contextOfMoves, decodeHeadMoves, type HeadMove } from '../../../format/
 import {
   applyDocDifference,
   decodeDocDifference,
-  type DocDifference,
-} from '../../../format/doc-difference.ts';
-import {
   decodeDocRecord,
   DOC_HEADER_BYTES,
+  type DocDifference,
   type DocRecord,
   docRecordLength,
 } from '../../../format/doc-record.ts';

@@ -1,6 +1,6 @@
 import { isFields } from '../../../base/fields.ts';
 import { unsupported } from '../../../base/errors.ts';
-import { decodeCheckpoint, encodeCheckpoint } from '../../../format/checkpoint.ts';
+import { decodeCheckpoint, encodeCheckpoint } from '../../../format/journal-frame.ts';
 import {
   decodeFormatFile,
   type FormatFile,

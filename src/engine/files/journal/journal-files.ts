@@ -1,7 +1,11 @@
 import { isQuipuError } from '../../../base/errors.ts';
-import { decodeCheckpoint } from '../../../format/checkpoint.ts';
+import {
+  decodeCheckpoint,
+  decodeMark,
+  type JournalWrite,
+  MARK_BYTES,
+} from '../../../format/journal-frame.ts';
 import { decodeFormatFile, encodeFormatFile } from '../../../format/format-file.ts';
-import { decodeMark, type JournalWrite, MARK_BYTES } from '../../../format/journal-frame.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Check } from '../truth/check.ts';
 import type { Found, Remedy } from '../truth/findings.ts';

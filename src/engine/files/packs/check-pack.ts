@@ -1,8 +1,7 @@
 import { decompress } from '../../../base/compress.ts';
 import { hashBytes } from '../../../base/hash.ts';
-import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec, PACK_END_BYTES } from '../../../format/blob-record.ts';
 import { OPEN_FILE_HEADER_BYTES, decodeFileHeader } from '../../../format/file-header.ts';
-import { PACK_END_BYTES } from '../../../format/pack-end.ts';
 import type { BlobPlace, PlaceRef } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
 import type { PackSpan } from '../truth/copy.ts';

@@ -1,15 +1,16 @@
 import type { Hash } from '../../../base/brand.ts';
 import { orNothing } from '../../../base/errors.ts';
 import { createSha256 } from '../../../base/hash.ts';
-import type { AliasRecord } from '../../../format/alias-record.ts';
 import {
+  type AliasRecord,
   BLOB_HEADER_BYTES,
   BLOB_OVERHEAD_BYTES,
   BlobCodec,
+  type Chunk,
   decodeBlobHeader,
   decodeBlobRecord,
+  decodeChunkList,
 } from '../../../format/blob-record.ts';
-import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
 import type { BlobPlace } from '../index/shelf.ts';
 import type { Check } from '../truth/check.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';

@@ -1,11 +1,12 @@
 import type { Hash } from '../../../base/brand.ts';
-import { BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
 import {
+  BlobCodec,
   decodeErasedRecord,
+  encodeBlobRecord,
   encodeErasedRecord,
   ERASED_RECORD_BYTES,
   type ErasedRecord,
-} from '../../../format/erased-record.ts';
+} from '../../../format/blob-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';

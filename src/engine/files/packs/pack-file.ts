@@ -1,19 +1,21 @@
 import {
   ALIAS_RECORD_BYTES,
   type AliasRecord,
-  decodeAliasRecord,
-} from '../../../format/alias-record.ts';
-import { listFolder } from '../disk/folders.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import type { Hash } from '../../../base/brand.ts';
-import {
   BLOB_HEADER_BYTES,
   BLOB_OVERHEAD_BYTES,
   type BlobCodecNumber,
+  decodeAliasRecord,
   decodeBlobHeader,
+  decodePackEnd,
   encodeBlobRecord,
+  encodePackEnd,
+  PACK_END_BYTES,
+  type PackEnd,
   type PreparedBlob,
 } from '../../../format/blob-record.ts';
+import { listFolder } from '../disk/folders.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { Hash } from '../../../base/brand.ts';
 import { CRC_BYTES, isSealed, toBuffer } from '../../../format/bytes.ts';
 import {
   FILE_MAGIC,
@@ -22,12 +24,6 @@ import {
   decodeFileHeader,
   encodeFileHeader,
 } from '../../../format/file-header.ts';
-import {
-  PACK_END_BYTES,
-  decodePackEnd,
-  type PackEnd,
-  encodePackEnd,
-} from '../../../format/pack-end.ts';
 import type { PackSpan } from '../truth/copy.ts';
 import { RecordFile } from '../truth/record-file.ts';
 import type { Tails, PackTail } from '../truth/state.ts';

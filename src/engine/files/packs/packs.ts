@@ -19,9 +19,8 @@ import { readRecords, walkPack } from './walk-pack.ts';
 import { checkLengths } from '../truth/check.ts';
 import { cannot, type Rebuild, type Truth } from '../truth/truth.ts';
 import type { PackTail, Tails } from '../truth/state.ts';
-import { BlobCodec } from '../../../format/blob-record.ts';
+import { BlobCodec, encodePackEnd, PACK_END_BYTES } from '../../../format/blob-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import { encodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 
 // Blobs: packs of records, the SHA-256 names of some of them, and which were erased.    docs/format/blobs.md
 // Invariants

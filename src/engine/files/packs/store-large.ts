@@ -3,11 +3,12 @@ import { tooLarge } from '../../../base/errors.ts';
 import { createHasher, createSha256, hashBytes } from '../../../base/hash.ts';
 import {
   BlobCodec,
-  encodeBlobRecord,
-  type PreparedBlob,
+  type Chunk,
   compressBlob,
+  encodeBlobRecord,
+  encodeChunkList,
+  type PreparedBlob,
 } from '../../../format/blob-record.ts';
-import { type Chunk, encodeChunkList } from '../../../format/chunk-list.ts';
 import { CHUNK_MAX, cutPoint, LARGE_BLOB_BYTES } from '../../../format/chunker.ts';
 import { type BulkExtent, type ChunkPlace } from '../../plan/prepared-batch.ts';
 import type { BulkLease } from './bulk-packs.ts';

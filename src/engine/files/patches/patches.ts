@@ -1,7 +1,7 @@
 import { BitSet } from '../../../base/bit-set.ts';
 import type { Hash } from '../../../base/brand.ts';
 import { orNothing } from '../../../base/errors.ts';
-import { isCollected } from '../../../format/collected-map.ts';
+import { isCollected } from '../../../format/turn-record.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
 import {
   decodePatchRecord,

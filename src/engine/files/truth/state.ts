@@ -1,9 +1,8 @@
 import { isFields } from '../../../base/fields.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
-import type { CollectedMap } from '../../../format/collected-map.ts';
+import type { CollectedMap, TurnRecord } from '../../../format/turn-record.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { TurnRecord } from '../../../format/turn-record.ts';
 import type { Batch, Committed } from '../../batch.ts';
 import type { CommittedView, OpenTurn, StoredTurn } from '../../plan/draft.ts';
 import type { PatchRow } from '../../rows.ts';

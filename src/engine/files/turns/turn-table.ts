@@ -1,23 +1,19 @@
 import { LruCache } from '../../../base/lru-cache.ts';
 import {
   type CollectedMap,
+  type DeclaredType,
   decodeCollectedMap,
+  decodeTurnRecord,
+  decodeTypeLine,
   isCollected,
   NOTHING_COLLECTED,
-} from '../../../format/collected-map.ts';
-import { FILE_MAGIC } from '../../../format/file-header.ts';
-import {
-  decodeTurnRecord,
   TURN_RECORD_BYTES,
   type TurnFields,
   type TurnRecord,
-} from '../../../format/turn-record.ts';
-import {
-  type DeclaredType,
-  decodeTypeLine,
   type TypeLine,
   typeTag,
-} from '../../../format/type-line.ts';
+} from '../../../format/turn-record.ts';
+import { FILE_MAGIC } from '../../../format/file-header.ts';
 import type { StoredTurn } from '../../plan/draft.ts';
 import type { TurnEdge } from '../../upkeep.ts';
 import { corrupt } from '../disk/io-error.ts';

@@ -1,6 +1,7 @@
 import { BitSet } from '../../../base/bit-set.ts';
-import { decodeCollectedMap, isCollected } from '../../../format/collected-map.ts';
 import {
+  decodeCollectedMap,
+  isCollected,
   jumpsToGrandJump,
   TURN_RECORD_BYTES,
   TurnFlag,
