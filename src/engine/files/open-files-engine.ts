@@ -3,10 +3,9 @@ import { ulid } from 'ulid';
 import { invalid, notFound } from '../../base/errors.ts';
 import { encodeFormatFile } from '../../format/format-file.ts';
 import type { Io } from '../io.ts';
-import { NOTE_FILE } from './backup/backup-note.ts';
-import { UNFINISHED_FILE } from './backup/restore-store.ts';
+import { NOTE_FILE, UNFINISHED_FILE } from './backup/backup-note.ts';
 import { createFiles } from './core/create-files.ts';
-import { SyncFailure, closeAll, syncFolder } from './disk/file-handles.ts';
+import { closeAll, syncFolder } from './disk/file-handles.ts';
 import { corrupt, toQuipuError } from './disk/io-error.ts';
 import { nodeIo } from './disk/node-io.ts';
 import { LOCK_FILE } from './disk/owner-lock.ts';
@@ -93,7 +92,7 @@ export async function openFilesEngine(
       throw error;
     }
   } catch (error) {
-    throw toQuipuError(error instanceof SyncFailure ? error.cause : error, root);
+    throw toQuipuError(error, root);
   }
 }
 

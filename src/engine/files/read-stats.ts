@@ -1,5 +1,5 @@
 import type { EngineStats } from '../engine.ts';
-import { readLastBackup } from './backup/last-backup.ts';
+import { readLastBackup } from './backup/backup-note.ts';
 import type { Core } from './core/core.ts';
 
 // The figures of a folder. Counts are at hand; sizes take a walk through the folder.

@@ -1,7 +1,7 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
 import type { BlobEntry, Collection, CollectionOptions } from '../../upkeep.ts';
-import { toQuipuError } from '../disk/io-error.ts';
+import { withCodes } from '../disk/io-error.ts';
 import type { Writer } from '../commit/writer.ts';
 import type { Core } from '../core/core.ts';
 import { type Age, ageBefore, ageOf, wasThere } from '../journal/checkpoint-file.ts';
@@ -66,12 +66,10 @@ function toCollection(writer: Writer, { age, recent, done }: Started): Collectio
 
     async sweep(plan, progress) {
       const sweep = new Sweep(writer, { plan, age, recent, progress, way });
-      try {
+      return withCodes(core.files.root, async () => {
         await sweep.collectTurns(nextTurn, open);
-        return await sweep.run();
-      } catch (error) {
-        throw toQuipuError(error, core.files.root);
-      }
+        return sweep.run();
+      });
     },
 
     async end() {

@@ -1,6 +1,7 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
-import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
+import { withFile } from '../disk/file-handles.ts';
+import { corrupt, ifRoom, withCodes } from '../disk/io-error.ts';
 import { SEGMENTS } from '../journal/journal.ts';
 import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import {
@@ -132,16 +133,11 @@ export async function cutToTails(
   for (const [name, length] of lengths) {
     if ((await files.size(name)) <= length) continue;
     const path = files.pathOf(name);
-    try {
-      const file = await files.io.open(path, 'write');
-      try {
+    const cut = (): Promise<void> =>
+      withFile(files.io, path, 'write', async (file) => {
         await file.truncate(length);
         await file.sync();
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      throw toQuipuError(error, path);
-    }
+      });
+    await withCodes(path, cut);
   }
 }

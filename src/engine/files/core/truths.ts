@@ -11,6 +11,7 @@ import { HEADS } from '../heads/heads.ts';
 import { JOURNAL } from '../journal/journal-files.ts';
 import { LOGS } from '../logs/logs.ts';
 import { OPEN_TURNS } from '../open-turns/open-turns.ts';
+import { packNumber } from '../packs/pack-file.ts';
 import { PACKS } from '../packs/packs.ts';
 import { PATCHES } from '../patches/patches.ts';
 import type { Copy, CopyJob } from '../truth/copy.ts';
@@ -55,6 +56,14 @@ export function advanceTails(tails: Tails, write: JournalWrite): Tails {
 /** The length of each file by its tail. The end of the file of turns may belong to turns that are still open. */
 export function fileLengths(tails: Tails): Map<string, number> {
   return new Map(TRUTHS.flatMap((truth) => [...truth.lengths(tails)]));
+}
+
+/** The bytes of these files, without packs. */
+export function bytesBesidePacks(tails: Tails): number {
+  let bytes = 0;
+  for (const [name, length] of fileLengths(tails))
+    bytes += packNumber(name) === undefined ? length : 0;
+  return bytes;
 }
 
 /** Tells the index about one write of a frame that it has not seen. */

@@ -151,8 +151,7 @@ function hasOwnName({ name, published }: DocRecord): boolean {
 
 async function nextDoc(files: StoreFiles, from: number, end: number): Promise<number> {
   for (let start = from; start < end; start += PIECE_BYTES) {
-    const bytes = await files.read(DOCS_FILE, start, Math.min(PIECE_BYTES + 3, end - start));
-    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const piece = await files.read(DOCS_FILE, start, Math.min(PIECE_BYTES + 3, end - start));
     for (let at = piece.indexOf(MAGIC); at !== -1; at = piece.indexOf(MAGIC, at + 1)) {
       if (await isDoc(files, start + at, end)) return start + at;
     }

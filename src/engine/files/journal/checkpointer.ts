@@ -1,5 +1,4 @@
-import { SyncFailure } from '../disk/file-handles.ts';
-import { toQuipuError } from '../disk/io-error.ts';
+import { SyncFailure, toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Index } from '../index/store-index.ts';
 import type { Tails } from '../truth/state.ts';

@@ -21,7 +21,7 @@ import { breathe, type CopyJob } from '../truth/copy.ts';
 import { type Found, staleIndex } from '../truth/findings.ts';
 import type { Rebuild, Truth } from '../truth/truth.ts';
 import type { LogState } from '../../plan/draft.ts';
-import { crc32, toBuffer } from '../../../format/bytes.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 
 // Logs: plain files of JSON lines, each with a file of extents.                      docs/format/docs-and-logs.md
@@ -146,11 +146,11 @@ async function* linesFrom(
 }
 
 /** The number of extents that the copy has of this very log. 0 when it has none, or another log. */
-async function knownExtents({ into }: CopyJob, name: string, ours: Uint8Array): Promise<number> {
+async function knownExtents({ into }: CopyJob, name: string, ours: Buffer): Promise<number> {
   const length = await into.files.size(extentsFile(name));
   const known = length / LOG_EXTENT_BYTES;
   const theirs = await into.files.read(extentsFile(name), 0, length);
-  if (!Number.isInteger(known) || !toBuffer(ours).subarray(0, length).equals(theirs)) return 0;
+  if (!Number.isInteger(known) || !ours.subarray(0, length).equals(theirs)) return 0;
   const { endOffset } = extentAt(theirs, known - 1, name);
   return (await into.files.size(name)) === endOffset ? known : 0;
 }
