@@ -24,7 +24,7 @@ export async function readStats(
   journal: NonNullable<EngineStats['journal']>,
 ): Promise<EngineStats> {
   const { turns, logicalBytes, blobs, blobBytes, storedBytes } = core.index.totals;
-  const { contexts, logs, docs } = core.index.counts();
+  const { contexts, logs, docs } = core.index.flushed().counts();
   const disk = await diskByPart(core);
   const lastBackup = await readLastBackup(core.files);
   return {

@@ -29,8 +29,7 @@ import {
 } from './backup-note.ts';
 import { CopySink, RedoFull } from './copy-sink.ts';
 import type { Writer } from '../commit/writer.ts';
-import { layOut, writeFormat } from '../core/create-files.ts';
-import { bytesBesidePacks, copyTruths, isNoted } from '../core/truths.ts';
+import { bytesBesidePacks, copyTruths, isNoted, layOut, writeFormat } from '../core/truths.ts';
 import { listFolder, makeFolder } from '../disk/folders.ts';
 import { corrupt, ifRoom, toQuipuError, withCodes } from '../disk/io-error.ts';
 import { StoreFiles } from '../disk/store-files.ts';

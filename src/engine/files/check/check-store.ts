@@ -4,8 +4,15 @@ import { bytesBesidePacks, headerOf, OWN_FILES, TRUTHS } from '../core/truths.ts
 import { withCodes } from '../disk/io-error.ts';
 import { ShelfDamaged } from '../index/shelf.ts';
 import { packBytes } from '../packs/pack-file.ts';
-import { BlobVerdicts, type Check, NO_TURNS, takeSnapshot } from '../truth/check.ts';
-import { Findings, type Found, staleIndex } from '../truth/findings.ts';
+import {
+  BlobVerdicts,
+  type Check,
+  Findings,
+  type Found,
+  NO_TURNS,
+  staleIndex,
+  takeSnapshot,
+} from '../truth/check.ts';
 import { Quarantine } from '../truth/quarantine.ts';
 import { can } from '../truth/truth.ts';
 

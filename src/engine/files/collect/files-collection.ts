@@ -8,7 +8,7 @@ import { type Age, ageBefore, ageOf, wasThere } from '../journal/checkpoint-file
 import { readPatchEdges } from '../patches/patches.ts';
 import { readTurnEdges } from '../turns/turn-table.ts';
 import { GiveWay } from './give-way.ts';
-import { Sweep } from './sweep.ts';
+import { collectTurns, sweepPacks } from './sweep.ts';
 
 const PAGE_RECORDS = 512;
 
@@ -65,10 +65,10 @@ function toCollection(writer: Writer, { age, recent, done }: Started): Collectio
     chunksOf: (hash) => core.blobs.chunksOf(hash),
 
     async sweep(plan, progress) {
-      const sweep = new Sweep(writer, { plan, age, recent, progress, way });
+      const options = { plan, age, recent, progress, way };
       return withCodes(core.files.root, async () => {
-        await sweep.collectTurns(nextTurn, open);
-        return sweep.run();
+        await collectTurns(writer, options, nextTurn, open);
+        return sweepPacks(writer, options);
       });
     },
 
@@ -81,7 +81,7 @@ function toCollection(writer: Writer, { age, recent, done }: Started): Collectio
 
 function* readBlobs({ index }: Core, age: Age | undefined): Generator<readonly BlobEntry[]> {
   let page: BlobEntry[] = [];
-  for (const place of index.walkBlobs()) {
+  for (const place of index.flushed().walkBlobs()) {
     const { hash, pack, offset, rawLength, storedLength, codec } = place;
     page.push({
       hash,

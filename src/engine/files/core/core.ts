@@ -18,9 +18,7 @@ import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { Reliance } from '../../upkeep.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { DocBases } from '../docs/doc-bases.ts';
-import type { DocBase } from '../docs/doc-bases.ts';
-import { contextDoc, DOCS_FILE, readDoc } from '../docs/doc-log.ts';
+import { contextDoc, type DocBase, DocBases, DOCS_FILE, readDoc } from '../docs/doc-log.ts';
 import type { DocPlace, Totals } from '../index/shelf.ts';
 import { HEAD_RECORDS, HeadTable, indexHead, withOpen } from '../heads/head-table.ts';
 import type { Index } from '../index/store-index.ts';
@@ -277,10 +275,13 @@ export class Core implements State {
   /** Skips the engine's own documents, `contexts/<number>`. */
   listDocs(prefix: string, limit: number, after: string | undefined): string[] {
     this.damage.assertWhole('docs');
-    const page = this.index.listDocs(prefix, limit, after);
+    const page = this.index.flushed().listDocs(prefix, limit, after);
     const own = page.findIndex((name) => name.startsWith('contexts/'));
     if (own === -1) return page;
-    return [...page.slice(0, own), ...this.index.listDocs(prefix, limit - own, 'contexts/~')];
+    return [
+      ...page.slice(0, own),
+      ...this.index.flushed().listDocs(prefix, limit - own, 'contexts/~'),
+    ];
   }
 
   async getLogState(name: string): Promise<LogState | undefined> {

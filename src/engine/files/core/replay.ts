@@ -24,19 +24,15 @@ export interface Replayed {
   readonly erased: boolean;
 }
 
-export interface ReplayOptions {
-  /** Called when there is no room for a write, which then waits. Without this callback, that is a failure. */
-  readonly onFull?: () => void;
-}
-
 /**
  * Applies every frame after the checkpoint to the files, again if need be. A frame says which bytes stand where, so
- * applying it twice changes nothing. The files are not synced yet.
+ * applying it twice changes nothing. The files are not synced yet. `onFull` is called when there is no room for a
+ * write, which then waits. Without it, that is a failure.
  */
 export async function replayJournal(
   files: StoreFiles,
   checkpoint: Checkpoint,
-  { onFull }: ReplayOptions = {},
+  onFull?: () => void,
 ): Promise<Replayed> {
   const left = (work: () => Promise<void>): Promise<void> =>
     onFull === undefined ? work() : ifRoom(work, onFull);
@@ -101,18 +97,6 @@ async function areWithin(
 /** The place where the frames after a checkpoint begin. */
 export function startOf({ seq, body }: Checkpoint): JournalStart {
   return { ...body.journal, seq, synced: body.durability === 'safe' };
-}
-
-/** Calls back for every frame after `seq`, which must not be before the checkpoint. */
-export async function readFramesAfter(
-  files: StoreFiles,
-  checkpoint: Checkpoint,
-  seq: number,
-  onFrame: (frame: number, writes: readonly JournalWrite[]) => Promise<void>,
-): Promise<void> {
-  await readJournal(files, startOf(checkpoint), async (frame, writes) => {
-    if (frame > seq) await onFrame(frame, writes);
-  });
 }
 
 /** Bytes written directly to a pack were synced before the frame that names them. */

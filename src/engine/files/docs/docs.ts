@@ -15,9 +15,8 @@ import {
 } from './doc-log.ts';
 import type { DocPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
-import { type Check, checkLengths } from '../truth/check.ts';
+import { type Check, checkLengths, type Found, staleIndex } from '../truth/check.ts';
 import type { CopyJob } from '../truth/copy.ts';
-import { type Found, staleIndex } from '../truth/findings.ts';
 import type { State } from '../truth/state.ts';
 import type { Mend, Rebuild, Truth } from '../truth/truth.ts';
 import { fieldsOf } from '../../meta-fields.ts';

@@ -1,8 +1,7 @@
 import { HEAD_RECORD_BYTES, type HeadRecord } from '../../../format/head-record.ts';
 import { headByRecords } from '../../../format/head-moves.ts';
 import { contextDoc } from '../docs/doc-log.ts';
-import type { Check, TurnVerdicts } from '../truth/check.ts';
-import { type Found, staleIndex } from '../truth/findings.ts';
+import { type Check, type Found, staleIndex, type TurnVerdicts } from '../truth/check.ts';
 import type { Rebuild, Truth } from '../truth/truth.ts';
 import { HEAD_RECORDS, HEADS_FILE, indexHead, readMove } from './head-table.ts';
 import { mendHeads } from './mend-heads.ts';

@@ -1,5 +1,4 @@
 import type { ContextId, TurnId } from '../../../base/brand.ts';
-import { isQuipuError } from '../../../base/errors.ts';
 import {
   decodeHeadRecord,
   encodeHeadRecord,
@@ -9,6 +8,7 @@ import {
 import { headByRecords, type HeadMove } from '../../../format/head-moves.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { type TurnRecord } from '../../../format/turn-record.ts';
+import { unlessCorrupt } from '../disk/io-error.ts';
 import { contextDoc } from '../docs/doc-log.ts';
 import type { ContextPlace } from '../index/shelf.ts';
 import { lacksType } from '../open-turns/open-turns.ts';
@@ -16,6 +16,7 @@ import type { State, StateWriter } from '../truth/state.ts';
 import { TURN_RECORDS } from '../turns/turn-table.ts';
 import { HEAD_RECORDS, HEADS_FILE, readMove } from './head-table.ts';
 
+/** The first and the newest turn of a context. */
 interface OwnTurns {
   readonly first: TurnRecord;
   readonly newest: TurnRecord;
@@ -53,7 +54,7 @@ async function headOf(
   if (found !== undefined && (await lacksType(core, Number(found.openTurn)))) return undefined;
   const open = [...core.openTurns.values()].find(({ row }) => Number(row.context) === id)?.row;
   const seen = core.index.getContext(id);
-  const removed = seen?.removed ?? isRemoved(core, id);
+  const removed = seen?.removed ?? (await isRemoved(core, id));
   if (removed === undefined) return undefined;
   const head = headFrom({
     id,
@@ -73,13 +74,8 @@ async function headOf(
 }
 
 /** Undefined when the documents cannot be trusted. */
-function isRemoved(core: State, id: number): boolean | undefined {
-  try {
-    return core.findDoc(contextDoc(id))?.removed === true;
-  } catch (error) {
-    if (isQuipuError(error, 'CORRUPT')) return undefined;
-    throw error;
-  }
+function isRemoved(core: State, id: number): Promise<boolean | undefined> {
+  return unlessCorrupt(async () => core.findDoc(contextDoc(id))?.removed === true);
 }
 
 /** One pass over all turns. `unsure`: some record cannot be read, and its turn is not open. */
@@ -115,8 +111,8 @@ export interface HeadSources {
   readonly seen: ContextPlace | undefined;
   /** The record in the table, when its checksum is right. */
   readonly slot: HeadRecord | undefined;
-  /** The first and the newest turn of the context. None for a context without turns of its own. */
-  readonly turns: { readonly first: TurnRecord; readonly newest: TurnRecord } | undefined;
+  /** Undefined for a context without turns of its own. */
+  readonly turns: OwnTurns | undefined;
   /** Where the head was moved last. */
   readonly move: HeadMove | undefined;
   /** True when some turn cannot be read: it may be the newest of any context. */
@@ -152,15 +148,14 @@ export function headFrom(sources: HeadSources): Omit<HeadRecord, 'headDepth'> | 
 }
 
 /** The base and the creation time, which never change: from the index, the old record, or the first turn. */
-function bornOf({ nextTurn, seen, slot, turns }: HeadSources): Born | undefined {
+function bornOf({
+  nextTurn,
+  seen,
+  slot,
+  turns,
+}: HeadSources): Pick<ContextPlace, 'base' | 'createdAt'> | undefined {
   const places = [seen, slot && { base: Number(slot.base), createdAt: slot.createdAt }];
   const told = places.find((place) => place !== undefined && place.base < nextTurn);
-  if (told !== undefined) return { base: told.base, createdAt: told.createdAt };
-  if (turns === undefined) return undefined;
+  if (told !== undefined || turns === undefined) return told;
   return { base: Number(turns.first.parent), createdAt: turns.first.createdAt };
-}
-
-interface Born {
-  readonly base: number;
-  readonly createdAt: number;
 }

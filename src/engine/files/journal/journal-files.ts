@@ -7,8 +7,7 @@ import {
 } from '../../../format/journal-frame.ts';
 import { decodeFormatFile, encodeFormatFile } from '../../../format/format-file.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Check } from '../truth/check.ts';
-import type { Found, Remedy } from '../truth/findings.ts';
+import type { Check, Found, Remedy } from '../truth/check.ts';
 import { cannot, type Mend, type Truth } from '../truth/truth.ts';
 import {
   type Checkpoint,

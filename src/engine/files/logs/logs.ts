@@ -16,9 +16,8 @@ import {
   toExtent,
 } from './line-log.ts';
 import { mendLog, openDamaged } from './salvage-log.ts';
-import type { Check } from '../truth/check.ts';
+import { type Check, type Found, staleIndex } from '../truth/check.ts';
 import { breathe, type CopyJob } from '../truth/copy.ts';
-import { type Found, staleIndex } from '../truth/findings.ts';
 import type { Rebuild, Truth } from '../truth/truth.ts';
 import type { LogState } from '../../plan/draft.ts';
 import { crc32 } from '../../../format/bytes.ts';
@@ -180,7 +179,7 @@ async function checkLogs(check: Check): Promise<void> {
   }
   let after: string | undefined;
   for (;;) {
-    const page = core.index.listLogs('', PAGE, after);
+    const page = core.index.flushed().listLogs('', PAGE, after);
     for (const name of page) {
       if ((await files.size(extentsFile(name))) > 0) continue;
       // The log was removed meanwhile, or is really gone.
@@ -192,7 +191,7 @@ async function checkLogs(check: Check): Promise<void> {
 }
 
 async function checkListed({ core, files, findings }: Check, name: string): Promise<void> {
-  const listed = core.index.listLogs(name, 1)[0] === name;
+  const listed = core.index.flushed().listLogs(name, 1)[0] === name;
   if (!listed || (await files.size(extentsFile(name))) > 0) return;
   const what = `the extents of ${name} are gone`;
   findings.add({ what, ...lostAt(extentsFile(name), 0, 0), id: name });
@@ -306,7 +305,7 @@ async function checkEnd({ core, files, findings }: Check, name: string): Promise
     const what = `the log should have ${last.endOffset} bytes`;
     findings.add({ what, ...lostAt(name, offset, size - offset), id: name });
   }
-  if (core.index.listLogs(name, 1)[0] !== name) {
+  if (core.index.flushed().listLogs(name, 1)[0] !== name) {
     findings.add(staleIndex(`the index does not list log ${name}`, name));
   }
 }

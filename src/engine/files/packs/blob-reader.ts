@@ -15,8 +15,7 @@ import type { BlobStat } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { readSteadily } from '../truth/read-steadily.ts';
-import type { StateWriter } from '../truth/state.ts';
+import { readSteadily, type StateWriter } from '../truth/state.ts';
 import { packFile, scanPack } from './pack-file.ts';
 
 const FORGET_STEP = 4096;

@@ -12,8 +12,7 @@ import {
   decodeChunkList,
 } from '../../../format/blob-record.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import type { Check } from '../truth/check.ts';
-import { type Found, staleIndex } from '../truth/findings.ts';
+import { type Check, type Found, staleIndex } from '../truth/check.ts';
 import {
   type BadRange,
   checkPack,
@@ -246,7 +245,7 @@ async function eachPlace(
   const { nextPack, packs } = snapshot.tails;
   const lengths = new Map(packs.map((pack) => [pack.number, pack.length]));
   let count = 0;
-  for (const place of core.index.walkBlobs()) {
+  for (const place of core.index.flushed().walkBlobs()) {
     count += 1;
     if (count % PLACES_STEP === 0) await findings.breathe(0, 'index');
     if (place.pack >= nextPack || place.offset >= (lengths.get(place.pack) ?? Infinity)) continue;

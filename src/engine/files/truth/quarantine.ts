@@ -2,7 +2,7 @@ import { isFields } from '../../../base/fields.ts';
 import type { Problem } from '../../upkeep.ts';
 import { syncFile, syncFolder, withFile, writeFully } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Found } from './findings.ts';
+import type { Found } from './check.ts';
 import { isCount } from './state.ts';
 
 // The quarantine holds what a repair set aside: the bytes of damaged records, as they were found, and a list of

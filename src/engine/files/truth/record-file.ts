@@ -2,9 +2,8 @@ import type { FileMagic } from '../../../format/file-header.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Check } from './check.ts';
+import type { Check, Found } from './check.ts';
 import { breathe, type CopyJob } from './copy.ts';
-import type { Found } from './findings.ts';
 import type { OwnFile, Rebuild } from './truth.ts';
 import type { Area, Tails } from './state.ts';
 
