@@ -24,7 +24,7 @@ import { describeOwner, OWNER_FILE } from './disk/owner-note.ts';
 import { StoreFiles } from './disk/store-files.ts';
 import { type FilesEngine, filesEngine } from './files-engine.ts';
 import type { ShelfSource } from './index/shelf.ts';
-import { sqliteShelves } from './index/sqlite-shelves.ts';
+import { sqliteShelves } from './index/sqlite-shelf.ts';
 import { INDEX_FILE } from './index/store-index.ts';
 import {
   type Checkpoint,

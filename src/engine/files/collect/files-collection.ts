@@ -34,7 +34,7 @@ export async function startCollection(
         },
         turn: (turn) => options.reliance.turn(turn),
       };
-      return toCollection(writer, { age, recent, done });
+      return toCollection(writer, age, recent, done);
     });
   } catch (error) {
     done();
@@ -42,15 +42,16 @@ export async function startCollection(
   }
 }
 
-interface Started {
-  /** Blobs that existed at this time may go. Undefined: no blob is old enough. */
-  readonly age: Age | undefined;
-  /** Blobs that commits relied on lately. The sweep empties this set as it advances. */
-  readonly recent: Set<Hash>;
-  readonly done: () => void;
-}
-
-function toCollection(writer: Writer, { age, recent, done }: Started): Collection {
+/**
+ * Blobs that existed at `age` may go. Undefined: no blob is old enough. `recent` has the blobs that commits relied on
+ * lately. The sweep empties that set as it advances.
+ */
+function toCollection(
+  writer: Writer,
+  age: Age | undefined,
+  recent: Set<Hash>,
+  done: () => void,
+): Collection {
   const { core } = writer;
   const { nextTurn, nextPatch } = core.tails;
   /** Turns that were open when the collection began. They are alive, whether sealed meanwhile or not. */

@@ -97,7 +97,7 @@ export async function sweepPacks(writer: Writer, options: SweepOptions): Promise
   const isKept = ({ hash, pack, offset }: PlaceRef): boolean =>
     age === undefined || !wasThere(age, pack, offset) || plan.isLive(hash) || writer.held.has(hash);
   const lists = deadLists(writer, plan, isKept);
-  const uses = await measurePacks(core.index, { isKept, onDead: lists.add, way });
+  const uses = await measurePacks(core.index, isKept, lists.add, way);
   const removedLists = await lists.drop();
   const { rewrite, keptDeadBytes } = planPacks(uses, plan.deadShare);
   const report: Report = {
@@ -189,20 +189,16 @@ function deadLists(
   return { add, drop };
 }
 
-interface MeasureOptions {
-  readonly isKept: (place: BlobPlace) => boolean;
-  /** Called for every place that is not kept. */
-  readonly onDead: (place: BlobPlace) => Promise<unknown> | undefined;
-  readonly way: GiveWay;
-}
-
 /**
  * Measures how much of each pack is alive. A blob may lie in several places after an interrupted collection. Then
- * the place that the index finds counts, and the others count as dead.
+ * the place that the index finds counts, and the others count as dead. `onDead` is called for every place that is not
+ * kept.
  */
 async function measurePacks(
   index: Index,
-  { isKept, onDead, way }: MeasureOptions,
+  isKept: (place: BlobPlace) => boolean,
+  onDead: (place: BlobPlace) => Promise<unknown> | undefined,
+  way: GiveWay,
 ): Promise<PackUse[]> {
   const uses = new Map<number, { -readonly [Key in keyof PackUse]: PackUse[Key] }>();
   const count = (place: BlobPlace, isAlive: boolean, sign: 1 | -1): void => {

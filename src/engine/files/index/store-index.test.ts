@@ -6,7 +6,7 @@ import { MapShelf } from '../../../testing/map-shelf.ts';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import { Index } from './store-index.ts';
 import type { Shelf, ShelfBatch } from './shelf.ts';
-import { openSqliteShelf } from './sqlite-shelves.ts';
+import { openSqliteShelf } from './sqlite-shelf.ts';
 import { freshFolder } from '../../../testing/fresh-folder.ts';
 
 const folder = freshFolder('quipu-index-', afterAll);

@@ -16,7 +16,7 @@ import {
   toExtent,
 } from './line-log.ts';
 import { mendLog, openDamaged } from './salvage-log.ts';
-import { type Check, type Found, staleIndex } from '../truth/check.ts';
+import { type Check, type Found, staleIndex, lost } from '../truth/check.ts';
 import { breathe, type CopyJob } from '../truth/copy.ts';
 import type { Rebuild, Truth } from '../truth/truth.ts';
 import type { LogState } from '../../plan/draft.ts';
@@ -194,7 +194,7 @@ async function checkListed({ core, files, findings }: Check, name: string): Prom
   const listed = core.index.flushed().listLogs(name, 1)[0] === name;
   if (!listed || (await files.size(extentsFile(name))) > 0) return;
   const what = `the extents of ${name} are gone`;
-  findings.add({ what, ...lostAt(extentsFile(name), 0, 0), id: name });
+  findings.add({ ...lost(extentsFile(name), 0, what), id: name });
 }
 
 async function checkLog(check: Check, name: string): Promise<void> {
@@ -235,21 +235,24 @@ async function examine({ files, name, shift }: Examining, index: number): Promis
   if (bytes.length === 0) return { bytes: 0 };
   const before = index === 0 ? START : decodeLogExtent(bytes.subarray(0, LOG_EXTENT_BYTES));
   const extent = decodeLogExtent(bytes.subarray(at - first));
-  const inExtent = { ...lostAt(extentsFile(name), at, LOG_EXTENT_BYTES), id: name };
+  const inExtent = (what: string): Found => ({
+    ...lost(extentsFile(name), at, what, LOG_EXTENT_BYTES),
+    id: name,
+  });
   if (extent === undefined) {
-    return { problem: { ...inExtent, what: `extent ${index} is damaged` }, bytes: 0 };
+    return { problem: inExtent(`extent ${index} is damaged`), bytes: 0 };
   }
   // The extent before tells the start of these lines, and its damage was reported.
   if (before === undefined) return { bytes: 0 };
   const length = extent.endOffset - before.endOffset;
   if (length <= 0 || extent.endLine <= before.endLine) {
-    return { problem: { ...inExtent, what: `extent ${index} ends before it begins` }, bytes: 0 };
+    return { problem: inExtent(`extent ${index} ends before it begins`), bytes: 0 };
   }
   const wrong = await wrongAt(before.endOffset);
   if (wrong === undefined) return { bytes: length + LOG_EXTENT_BYTES };
-  const place =
-    wrong === 'count' ? inExtent : { ...lostAt(name, before.endOffset, length), id: name };
-  return { problem: { ...place, what: WRONG[wrong] }, bytes: length };
+  const what = WRONG[wrong];
+  const inLog = { ...lost(name, before.endOffset, what, length), id: name };
+  return { problem: wrong === 'count' ? inExtent(what) : inLog, bytes: length };
 
   async function wrongAt(offset: number): Promise<keyof typeof WRONG | undefined> {
     const found = wrongLines(
@@ -293,7 +296,7 @@ async function checkEnd({ core, files, findings }: Check, name: string): Promise
   const rest = extentBytes % LOG_EXTENT_BYTES;
   if (rest > 0) {
     const what = 'half an extent is at the end';
-    findings.add({ what, ...lostAt(extentsFile(name), extentBytes - rest, rest), id: name });
+    findings.add({ ...lost(extentsFile(name), extentBytes - rest, what, rest), id: name });
   }
   const at = extentBytes - rest - LOG_EXTENT_BYTES;
   const last = decodeLogExtent(
@@ -303,13 +306,9 @@ async function checkEnd({ core, files, findings }: Check, name: string): Promise
   if (last !== undefined && last.endOffset !== size) {
     const offset = Math.min(size, last.endOffset);
     const what = `the log should have ${last.endOffset} bytes`;
-    findings.add({ what, ...lostAt(name, offset, size - offset), id: name });
+    findings.add({ ...lost(name, offset, what, size - offset), id: name });
   }
   if (core.index.flushed().listLogs(name, 1)[0] !== name) {
     findings.add(staleIndex(`the index does not list log ${name}`, name));
   }
-}
-
-function lostAt(file: string, offset: number, length: number): Omit<Found, 'what'> {
-  return { file, offset, severity: 'lost', length };
 }

@@ -12,7 +12,7 @@ import {
   decodeChunkList,
 } from '../../../format/blob-record.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { type Check, type Found, staleIndex } from '../truth/check.ts';
+import { type Check, type Found, staleIndex, lost } from '../truth/check.ts';
 import {
   type BadRange,
   checkPack,
@@ -100,8 +100,7 @@ function missingPacks(
 
 function addMissing({ findings, blobs }: Check, number: number): void {
   blobs.missingPacks.add(number);
-  const what = 'the pack is missing';
-  findings.add({ what, file: packFile(number), offset: 0, severity: 'lost', length: 0 });
+  findings.add(lost(packFile(number), 0, 'the pack is missing'));
 }
 
 type ListPlace = Pick<BlobPlace, 'pack' | 'offset' | 'storedLength'>;
@@ -135,14 +134,7 @@ async function checkList(check: Check, place: ListPlace): Promise<void> {
         : 'a chunk of this blob cannot be read';
   if (wrong === undefined) return;
   noteUnreadable(check, { hash, pack, offset });
-  findings.add({
-    what: wrong,
-    file: packFile(pack),
-    offset,
-    id: hash,
-    severity: 'lost',
-    length,
-  });
+  findings.add({ ...lost(packFile(pack), offset, wrong, length), id: hash });
 }
 
 function addsUp(chunks: readonly Chunk[], rawLength: number): boolean {
@@ -229,8 +221,7 @@ async function checkRecords(check: Check, number: number, length: number): Promi
 }
 
 function damagedRecord(pack: number, offset: number, length: number): Found {
-  const what = 'the record here is damaged';
-  return { what, file: packFile(pack), offset, severity: 'lost', length };
+  return lost(packFile(pack), offset, 'the record here is damaged', length);
 }
 
 function placeKey(pack: number, offset: number): string {

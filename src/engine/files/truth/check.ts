@@ -51,8 +51,7 @@ export async function checkLengths(
   for (const [file, length] of lengths) {
     const offset = await files.size(file);
     if (offset >= length) continue;
-    const what = `the file should have ${length} bytes`;
-    findings.add({ what, file, offset, severity: 'lost', length: 0 });
+    findings.add(lost(file, offset, `the file should have ${length} bytes`));
   }
 }
 
@@ -173,16 +172,13 @@ export class Findings {
   }
 }
 
+/** Damage: `length` bytes from `offset` on. With a length of 0 the record itself is intact. */
+export function lost(file: string, offset: number, what: string, length = 0): Found {
+  return { what, file, offset, severity: 'lost', length };
+}
+
 /** The index can always be rebuilt, so a problem in it is stale and never lost data. */
 export function staleIndex(what: string, id?: string): Found {
   const about = id === undefined ? {} : { id };
-  return {
-    what,
-    file: 'index.db',
-    offset: 0,
-    ...about,
-    severity: 'stale',
-    length: 0,
-    remedy: 'index',
-  };
+  return { ...lost('index.db', 0, what), ...about, severity: 'stale', remedy: 'index' };
 }

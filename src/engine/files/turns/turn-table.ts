@@ -18,7 +18,7 @@ import type { StoredTurn } from '../../plan/draft.ts';
 import type { TurnEdge } from '../../upkeep.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Check } from '../truth/check.ts';
+import { type Check, lost } from '../truth/check.ts';
 import { RecordFile } from '../truth/record-file.ts';
 import type { State, Tails } from '../truth/state.ts';
 
@@ -237,7 +237,7 @@ export async function checkCollected({ core, files, findings }: Check): Promise<
   if (isWhole) return;
   const state = length === 0 ? 'gone' : 'damaged';
   const what = `the list of collected turns is ${state}, so that they can be seen again; the next collection makes it again`;
-  findings.add({ what, file: COLLECTED_FILE, offset: 0, severity: 'lost', length });
+  findings.add(lost(COLLECTED_FILE, 0, what, length));
 }
 
 /** A line of the file. `line` is missing when the text declares nothing. */
@@ -311,8 +311,7 @@ export async function checkTypes({ files, findings, snapshot }: Check): Promise<
   const bytes = await files.read(TYPES_FILE, 0, snapshot.tails.typesBytes);
   for (const { line, offset, length } of typeLinesIn(bytes)) {
     if (line !== undefined) continue;
-    const what = 'this line is not a declared type';
-    findings.add({ what, file: TYPES_FILE, offset, severity: 'lost', length });
+    findings.add(lost(TYPES_FILE, offset, 'this line is not a declared type', length));
   }
   await findings.breathe(bytes.length, 'types');
 }
