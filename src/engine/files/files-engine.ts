@@ -15,7 +15,7 @@ import { readOpenText } from './open-turns/open-turns.ts';
 import { readPieces } from './packs/blob-reader.ts';
 import { readStats } from './read-stats.ts';
 import { readSteadily } from './truth/state.ts';
-import { ancestorOf, chainBack, commonAncestorOf } from './turns/ancestors.ts';
+import { ancestorOf, chainBack, commonAncestorOf } from './turns/turn-table.ts';
 
 export interface FilesEngine extends Engine {
   /** The number of turn records requested since the store was opened. Benchmarks count them. */

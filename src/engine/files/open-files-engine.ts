@@ -36,8 +36,14 @@ import {
   secureCheckpoint,
   writeCheckpoint,
 } from './journal/checkpoint-file.ts';
-import { Journal, leaveMark, SEGMENTS } from './journal/journal.ts';
-import { MARK_FILE, readJournal, secureLastFrame } from './journal/read-journal.ts';
+import {
+  Journal,
+  leaveMark,
+  MARK_FILE,
+  readJournal,
+  secureLastFrame,
+  SEGMENTS,
+} from './journal/journal.ts';
 import { Reserve } from './journal/reserve.ts';
 import { findAbandoned, sealAbandoned } from './open-turns/open-turns.ts';
 import { ErasedBlobs } from './packs/erased-blobs.ts';

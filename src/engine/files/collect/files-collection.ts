@@ -56,7 +56,7 @@ function toCollection(
   const { nextTurn, nextPatch } = core.tails;
   /** Turns that were open when the collection began. They are alive, whether sealed meanwhile or not. */
   const open: ReadonlySet<number> = new Set(core.openTurns.keys());
-  const way = new GiveWay({ settle: () => writer.settle() });
+  const way = new GiveWay(() => writer.settle());
   return {
     firstNewTurn: BigInt(nextTurn) as TurnId,
     openTurns: [...open].map((turn) => BigInt(turn) as TurnId),

@@ -3,14 +3,11 @@ import type { Progress } from '../../engine.ts';
 import type { Core } from './core.ts';
 import { Index } from '../index/store-index.ts';
 import { type ContextPlace, type Shelf, ShelfDamaged, type ShelfSource } from '../index/shelf.ts';
+import type { StateWriter } from '../truth/state.ts';
 import type { Rebuild } from '../truth/truth.ts';
 import { rebuildIndex } from './truths.ts';
 
 type Known = Pick<Rebuild, 'isUsed' | 'seen'>;
-
-interface BetweenGroups {
-  exclusively<T>(work: () => Promise<T>): Promise<T>;
-}
 
 /** Keeps the index up to date with the store, and rebuilds it when it cannot be trusted. */
 export class IndexKeeper {
@@ -45,7 +42,7 @@ export class IndexKeeper {
   }
 
   /** Like `mend`, between two groups: commits that arrive meanwhile would not be in the new index. */
-  async mendBetween(error: unknown, groups: BetweenGroups): Promise<boolean> {
+  async mendBetween(error: unknown, groups: Pick<StateWriter, 'exclusively'>): Promise<boolean> {
     if (!(error instanceof ShelfDamaged)) return false;
     this.#mending ??= groups
       .exclusively(() => this.mend(error))

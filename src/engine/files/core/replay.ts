@@ -2,14 +2,14 @@ import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
 import { withFile } from '../disk/file-handles.ts';
 import { corrupt, ifRoom, withCodes } from '../disk/io-error.ts';
-import { SEGMENTS } from '../journal/journal.ts';
-import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import {
   type JournalStart,
   markedSeq,
   readJournal,
   secureLastFrame,
-} from '../journal/read-journal.ts';
+  SEGMENTS,
+} from '../journal/journal.ts';
+import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { isTails, type Tails } from '../truth/state.ts';
 import { advanceTails, fileLengths } from './truths.ts';

@@ -16,8 +16,7 @@ import {
   FORMAT_FILE,
   readFormat,
 } from './checkpoint-file.ts';
-import { JOURNAL_FOLDER, SEGMENTS } from './journal.ts';
-import { MARK_FILE, readJournal } from './read-journal.ts';
+import { JOURNAL_FOLDER, MARK_FILE, readJournal, SEGMENTS } from './journal.ts';
 
 // The journal, its checkpoints and the mark, and FORMAT, which a checkpoint repeats.        docs/format/journal.md
 // Invariants

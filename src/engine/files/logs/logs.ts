@@ -203,23 +203,16 @@ async function checkLog(check: Check, name: string): Promise<void> {
   const { shift } = await writer.exclusively(() => openDamaged(files, name));
   const extents = Math.floor((await files.size(extentsFile(name))) / LOG_EXTENT_BYTES);
   for (let index = 0; index < extents; index += 1) {
-    const { problem, bytes } = await examine({ files, name, shift }, index);
+    const { problem, bytes } = await examine(files, name, shift, index);
     await findings.breathe(bytes, 'logs');
     if (problem === undefined) continue;
     // The log may have been removed and begun again between two reads.
     await writer.exclusively(async () => {
-      const again = await examine({ files, name, shift }, index);
+      const again = await examine(files, name, shift, index);
       if (again.problem !== undefined) findings.add(again.problem);
     });
   }
   await writer.exclusively(() => checkEnd(check, name));
-}
-
-interface Examining {
-  readonly files: StoreFiles;
-  readonly name: string;
-  /** The distance by which lines may be off their place. */
-  readonly shift: number;
 }
 
 interface Examined {
@@ -227,8 +220,13 @@ interface Examined {
   readonly bytes: number;
 }
 
-/** Checks one extent and its lines. An extent that no longer exists is fine. */
-async function examine({ files, name, shift }: Examining, index: number): Promise<Examined> {
+/** Checks one extent and its lines, which may be off their place by `shift`. An extent that no longer exists is fine. */
+async function examine(
+  files: StoreFiles,
+  name: string,
+  shift: number,
+  index: number,
+): Promise<Examined> {
   const at = index * LOG_EXTENT_BYTES;
   const first = Math.max(0, at - LOG_EXTENT_BYTES);
   const bytes = await files.read(extentsFile(name), first, at + LOG_EXTENT_BYTES - first);
