@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { invalid } from './base/errors.ts';
-import { restoreStore as restoreFiles } from './engine/files/backup/restore-store.ts';
+import { restoreStore as restoreFiles } from './engine/files/backup/backup-store.ts';
 import { nodeIo } from './engine/files/disk/node-io.ts';
 import type { Progress } from './engine/progress.ts';
 import { type BackupReport, type FileCopies, withCopies } from './engine/upkeep.ts';

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { hash } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { hashBytes, sha256Hex } from '../base/hash.ts';
-import { decodeAliasRecord, encodeAliasRecord } from './alias-record.ts';
-import type { AliasRecord } from './alias-record.ts';
+import { type AliasRecord, decodeAliasRecord, encodeAliasRecord } from './blob-record.ts';
 import { seal } from './bytes.ts';
 
 const ALIAS_HEX =

@@ -1,6 +1,7 @@
-import { isFields } from '../base/fields.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
-import { decodeUtf8 } from '../base/text.ts';
+import { isFields } from '../base/fields.ts';
+import { decodeUtf8, encodeUtf8 } from '../base/text.ts';
+import { crc32 } from './bytes.ts';
 
 /**
  * The fields of a JSON object that stands alone on a line, in canonical form and with its line break.
@@ -16,4 +17,22 @@ export function parseCanonicalLine(bytes: Uint8Array): Record<string, unknown> |
     // SyntaxError or INVALID: damaged bytes are an answer here, not a failure.
     return undefined;
   }
+}
+
+// A line that carries its own checksum: `check` is the crc32, as 8 hex digits, of the same object without `check`.
+
+export function encodeChecked(fields: object): Uint8Array {
+  return encodeUtf8(`${canonicalJson({ ...fields, check: checkOf(fields) })}\n`);
+}
+
+/** The fields without the checksum. Undefined when it is not right. */
+export function decodeChecked(bytes: Uint8Array): Record<string, unknown> | undefined {
+  const { check, ...fields } = parseCanonicalLine(bytes) ?? {};
+  return check === checkOf(fields) ? fields : undefined;
+}
+
+function checkOf(fields: object): string {
+  return crc32(encodeUtf8(canonicalJson(fields)))
+    .toString(16)
+    .padStart(8, '0');
 }

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { safeNumber } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
-import { decodeCheckpoint, encodeCheckpoint } from './checkpoint.ts';
-import type { Checkpoint } from './checkpoint.ts';
+import { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from './journal-frame.ts';
 import { seal } from './bytes.ts';
 
 const CHECKPOINT_HEX =

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { hash, u32 } from '../../test/golden/arbitraries.ts';
 import { toHash } from '../base/brand.ts';
-import { decodeChunkList, encodeChunkList } from './chunk-list.ts';
+import { decodeChunkList, encodeChunkList } from './blob-record.ts';
 
 const LIST_HEX =
   '02000000ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f05000000' +

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { recordSuite } from '../../test/golden/record-suite.ts';
-import type { CollectedMap } from './collected-map.ts';
-import { decodeCollectedMap, encodeCollectedMap, isCollected } from './collected-map.ts';
+import {
+  type CollectedMap,
+  decodeCollectedMap,
+  encodeCollectedMap,
+  isCollected,
+} from './turn-record.ts';
 
 const MAP: CollectedMap = { next: 11, bits: Uint8Array.of(0b0000_1000, 0b0000_0010) };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyDocDifference, decodeDocDifference, encodeDocDifference } from './doc-difference.ts';
+import { applyDocDifference, decodeDocDifference, encodeDocDifference } from './doc-record.ts';
 
 const PLACE = { offset: 32, length: 60 };
 

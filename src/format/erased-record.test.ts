@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { hash, safeNumber, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { toHash } from '../base/brand.ts';
-import type { ErasedRecord } from './erased-record.ts';
-import { decodeErasedRecord, encodeErasedRecord } from './erased-record.ts';
+import { decodeErasedRecord, encodeErasedRecord, type ErasedRecord } from './blob-record.ts';
 
 const HEX =
   'ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f0700000000000000' +

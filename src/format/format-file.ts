@@ -1,8 +1,7 @@
-import { canonicalJson } from '../base/canonical-json.ts';
 import { hashRaw } from '../base/hash.ts';
 import { encodeUtf8 } from '../base/text.ts';
-import { crc32, toBuffer } from './bytes.ts';
-import { parseCanonicalLine } from './canonical-line.ts';
+import { toBuffer } from './bytes.ts';
+import { decodeChecked, encodeChecked } from './canonical-line.ts';
 
 // FORMAT: one line of canonical JSON.                                   docs/format/store.md
 // {"check":"<8 hex>","createdAt":"<ISO>","format":1,"store":"<ULID>"}
@@ -20,10 +19,8 @@ export interface FormatFile {
   readonly store: string;
 }
 
-export function encodeFormatFile(file: FormatFile): Uint8Array {
-  const { format, createdAt, store } = file;
-  const check = checkOf({ format, createdAt, store });
-  return encodeUtf8(`${canonicalJson({ check, createdAt, format, store })}\n`);
+export function encodeFormatFile({ format, createdAt, store }: FormatFile): Uint8Array {
+  return encodeChecked({ format, createdAt, store });
 }
 
 /**
@@ -31,13 +28,9 @@ export function encodeFormatFile(file: FormatFile): Uint8Array {
  * compare it with `STORE_FORMAT`.
  */
 export function decodeFormatFile(bytes: Uint8Array): FormatFile | undefined {
-  const fields = parseCanonicalLine(bytes);
-  if (fields === undefined) return undefined;
-  const { check, ...rest } = fields;
-  if (check !== checkOf(rest)) return undefined;
-
-  if (!isFormat(rest)) return undefined;
-  const { format, createdAt, store } = rest;
+  const fields = decodeChecked(bytes);
+  if (!isFormat(fields)) return undefined;
+  const { format, createdAt, store } = fields;
   return { format, createdAt, store };
 }
 
@@ -46,12 +39,6 @@ export function isFormat(fields: unknown): fields is FormatFile {
   const { format, createdAt, store } = { ...(fields as Partial<FormatFile> | null) };
   if (typeof format !== 'number' || !Number.isSafeInteger(format) || format < 1) return false;
   return typeof createdAt === 'string' && typeof store === 'string';
-}
-
-function checkOf(fields: object): string {
-  return crc32(encodeUtf8(canonicalJson(fields)))
-    .toString(16)
-    .padStart(8, '0');
 }
 
 /** The salt that this store's journal header checksums begin with: the first four bytes of a hash of its id. */

@@ -1,5 +1,7 @@
+import { canonicalJson } from '../base/canonical-json.ts';
 import {
   crc32,
+  CRC_BYTES,
   isSealed,
   isZero,
   readText,
@@ -243,4 +245,61 @@ export function decodeMark(bytes: Uint8Array): number | undefined {
   if (!isSealed(buffer) || !isZero(buffer, 4, 8)) return undefined;
   if (buffer.toString('latin1', 0, 4) !== MARK_MAGIC) return undefined;
   return readU64(buffer, 8);
+}
+
+// journal/checkpoint-a, checkpoint-b.                                   docs/format/journal.md
+// 0        4          6       8             16     24             28       28+n    32+n
+// | magic  | version  | zero  | generation  | seq  | body length  | body   | crc32 |   little-endian
+// | QCKP   | u16 = 1  | u16   | u64         | u64  | u32 = n      | n      | u32   |   crc32 covers all before
+const CHECKPOINT_HEADER_BYTES = 28;
+const CHECKPOINT_MAGIC = 'QCKP';
+const CHECKPOINT_VERSION = 1;
+
+export interface Checkpoint {
+  /** Rises with every checkpoint; of two valid ones the higher counts. */
+  readonly generation: number;
+  /** Every frame up to this one is in the files; replay begins after it. */
+  readonly seq: number;
+  /** JSON; the engine gives it a meaning. */
+  readonly body: unknown;
+}
+
+export function encodeCheckpoint(checkpoint: Checkpoint): Uint8Array {
+  const body = canonicalJson(checkpoint.body);
+  const bodyLength = Buffer.byteLength(body);
+  const buffer = Buffer.alloc(CHECKPOINT_HEADER_BYTES + bodyLength + CRC_BYTES);
+  buffer.write(CHECKPOINT_MAGIC, 0, 'latin1');
+  buffer.writeUInt16LE(CHECKPOINT_VERSION, 4);
+  writeU64(buffer, checkpoint.generation, 8);
+  writeU64(buffer, checkpoint.seq, 16);
+  buffer.writeUInt32LE(bodyLength, 24);
+  buffer.write(body, CHECKPOINT_HEADER_BYTES, 'utf8');
+  seal(buffer);
+  return buffer;
+}
+
+/**
+ * The checkpoint at the start of `bytes`, which may go on with the rest of a longer one that was there
+ * before. Undefined when it is cut short or damaged.
+ */
+export function decodeCheckpoint(bytes: Uint8Array): Checkpoint | undefined {
+  if (bytes.length < CHECKPOINT_HEADER_BYTES) return undefined;
+  const bodyEnd = CHECKPOINT_HEADER_BYTES + toBuffer(bytes).readUInt32LE(24);
+  if (bytes.length < bodyEnd + CRC_BYTES) return undefined;
+  const buffer = toBuffer(bytes).subarray(0, bodyEnd + CRC_BYTES);
+  if (!isSealed(buffer)) return undefined;
+  if (buffer.toString('latin1', 0, 4) !== CHECKPOINT_MAGIC || !isZero(buffer, 6, 8))
+    return undefined;
+  if (buffer.readUInt16LE(4) !== CHECKPOINT_VERSION) return undefined;
+
+  const generation = readU64(buffer, 8);
+  const seq = readU64(buffer, 16);
+  const body = readText(buffer, CHECKPOINT_HEADER_BYTES, bodyEnd);
+  if (generation === undefined || seq === undefined || body === undefined) return undefined;
+  try {
+    return { generation, seq, body: JSON.parse(body) as unknown };
+  } catch {
+    // SyntaxError: sealed, but not by us.
+    return undefined;
+  }
 }

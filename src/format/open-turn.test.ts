@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { data, safeNumber } from '../../test/golden/arbitraries.ts';
 import { everyFlip } from '../../test/golden/record-suite.ts';
-import { DELTA_HEADER_BYTES, decodeDelta, encodeDelta } from './open-turn.ts';
+import { decodeDelta, DELTA_HEADER_BYTES, encodeDelta } from './turn-record.ts';
 
 const DELTA_HEX = '06000000000000000500000061527ed468656c6c6f';
 

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { safeNumber, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { seal } from './bytes.ts';
-import { decodePackEnd, encodePackEnd } from './pack-end.ts';
-import type { PackEnd } from './pack-end.ts';
+import { decodePackEnd, encodePackEnd, type PackEnd } from './blob-record.ts';
 
 const END_HEX = '51454e4401000000030000000000000013010000000000003ddcbe1a';
 

@@ -1,5 +1,9 @@
 import type { ContextId, Hash, KeyHash, TurnId } from '../base/brand.ts';
-import { isSealed, isZero, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
+import { canonicalJson } from '../base/canonical-json.ts';
+import { hashRaw, hexOf } from '../base/hash.ts';
+import { encodeUtf8 } from '../base/text.ts';
+import { crc32, CRC_BYTES, isSealed, isZero, readU64, seal, toBuffer, writeU64 } from './bytes.ts';
+import { parseCanonicalLine } from './canonical-line.ts';
 import { IDEMPOTENCY_BYTES } from './idempotency.ts';
 
 // turns.log: the record of turn n is at n * 128.                        docs/format/turns.md
@@ -19,7 +23,7 @@ export interface TurnRecord {
   readonly depth: number;
   /** See `Encoding`; unknown numbers are kept as given. */
   readonly encoding: number;
-  /** 16 lower-case hex digits, see `type-line.ts`. */
+  /** 16 lower-case hex digits, see `typeTag`. */
   readonly typeTag: string;
   /** Undefined (zeros on disk) for an open turn. */
   readonly payload: Hash | undefined;
@@ -186,4 +190,130 @@ export function stepTowards(depth: number, target: number): Step {
   if (side >= target && side < jump) return 'side';
   if (jump >= target) return 'jump';
   return side >= target ? 'side' : 'parent';
+}
+
+// types.jsonl: one declared type per line, in canonical JSON.           docs/format/turns.md
+// {"tag":"<16 hex>","type":"<name>","version":n}
+// The tag is made from name and version, so it is also the checksum of the line.
+const TAG_BYTES = 8;
+
+export interface DeclaredType {
+  readonly type: string;
+  readonly version: number;
+}
+
+export interface TypeLine extends DeclaredType {
+  readonly tag: string;
+}
+
+/** The tag that turn records carry for a type: 16 lower-case hex digits. */
+export function typeTag(name: string, version: number): string {
+  const hash = hashRaw(encodeUtf8(`quipu.type\0${version}\0${name}`));
+  return hexOf(hash.subarray(0, TAG_BYTES));
+}
+
+/** The line with its line break. */
+export function encodeTypeLine({ type, version }: DeclaredType): Uint8Array {
+  return encodeUtf8(`${canonicalJson({ tag: typeTag(type, version), type, version })}\n`);
+}
+
+/** `line` has its line break. Undefined when it is cut short or damaged. */
+export function decodeTypeLine(line: Uint8Array): TypeLine | undefined {
+  const fields = parseCanonicalLine(line);
+  if (fields === undefined || Object.keys(fields).length !== 3) return undefined;
+  const { tag, type, version } = fields;
+  if (typeof tag !== 'string' || typeof type !== 'string') return undefined;
+  if (typeof version !== 'number' || !Number.isSafeInteger(version)) return undefined;
+  return tag === typeTag(type, version) ? { tag, type, version } : undefined;
+}
+
+// turns/open/<turn id>: a turn record (128 bytes), then deltas.         docs/format/turns.md
+// 0         8         12      16        16+n
+// | offset  | length  | crc32 | data …  |   little-endian
+// | u64     | u32 = n | u32   | n bytes |   crc32 covers 0..12 and the data
+export const DELTA_HEADER_BYTES = 16;
+
+export interface Delta {
+  /** The place of the data in the payload. */
+  readonly offset: number;
+  readonly data: Uint8Array;
+}
+
+export function encodeDelta(delta: Delta): Uint8Array {
+  const { data } = delta;
+  const buffer = Buffer.allocUnsafe(DELTA_HEADER_BYTES + data.length);
+  writeU64(buffer, delta.offset, 0);
+  buffer.writeUInt32LE(data.length, 8);
+  buffer.writeUInt32LE(crc32(data, crc32(buffer.subarray(0, 12))), 12);
+  buffer.set(data, DELTA_HEADER_BYTES);
+  return buffer;
+}
+
+/**
+ * The delta that begins at `start`; the next one begins after its header and data. `data` shares
+ * memory with `bytes`. Undefined when it is cut short or damaged.
+ */
+export function decodeDelta(bytes: Uint8Array, start = 0): Delta | undefined {
+  if (bytes.length < start + DELTA_HEADER_BYTES) return undefined;
+  const buffer = toBuffer(bytes).subarray(start);
+  const end = DELTA_HEADER_BYTES + buffer.readUInt32LE(8);
+  if (buffer.length < end) return undefined;
+  const data = buffer.subarray(DELTA_HEADER_BYTES, end);
+  if (buffer.readUInt32LE(12) !== crc32(data, crc32(buffer.subarray(0, 12)))) return undefined;
+  const offset = readU64(buffer, 0);
+  return offset === undefined ? undefined : { offset, data };
+}
+
+// turns/collected.map: turns whose payloads a collection took.           docs/format/turns.md
+// 0        4          6      8              16        16+n    20+n
+// | magic  | version  | zero | next turn    | bits    | crc32 |   n = ceil(next turn / 8)
+// | QCOL   | u16      | u16  | u64          | n bytes | u32   |   bit t of byte floor(t / 8): turn t
+const MAP_MAGIC = 'QCOL';
+const MAP_VERSION = 1;
+const MAP_HEADER_BYTES = 16;
+
+/** A set of turn ids below `next`, one bit each. */
+export interface CollectedMap {
+  /** The first turn that the collection did not look at. */
+  readonly next: number;
+  readonly bits: Uint8Array;
+}
+
+export const NOTHING_COLLECTED: CollectedMap = { next: 0, bits: new Uint8Array() };
+
+export function isCollected({ next, bits }: CollectedMap, turn: number): boolean {
+  return turn < next && ((bits[Math.floor(turn / 8)] ?? 0) & (1 << (turn % 8))) !== 0;
+}
+
+/** The same map for turns below `next`, to be added to. */
+export function extendCollected({ bits }: CollectedMap, next: number): CollectedMap {
+  const more = new Uint8Array(Math.ceil(next / 8));
+  more.set(bits);
+  return { next, bits: more };
+}
+
+export function addCollected({ bits }: CollectedMap, turn: number): void {
+  bits[turn >>> 3] = (bits[turn >>> 3] ?? 0) | (1 << (turn & 7));
+}
+
+export function encodeCollectedMap({ next, bits }: CollectedMap): Uint8Array {
+  const buffer = Buffer.alloc(MAP_HEADER_BYTES + bits.length + CRC_BYTES);
+  buffer.write(MAP_MAGIC, 0, 'latin1');
+  buffer.writeUInt16LE(MAP_VERSION, 4);
+  writeU64(buffer, next, 8);
+  buffer.set(bits, MAP_HEADER_BYTES);
+  seal(buffer);
+  return buffer;
+}
+
+/** Undefined when `bytes` are not one intact map. */
+export function decodeCollectedMap(bytes: Uint8Array): CollectedMap | undefined {
+  const buffer = toBuffer(bytes);
+  if (buffer.length < MAP_HEADER_BYTES + CRC_BYTES || !isSealed(buffer)) return undefined;
+  if (buffer.toString('latin1', 0, 4) !== MAP_MAGIC || buffer.readUInt16LE(4) !== MAP_VERSION)
+    return undefined;
+  const next = readU64(buffer, 8);
+  if (buffer.readUInt16LE(6) !== 0 || next === undefined) return undefined;
+  const bits = buffer.subarray(MAP_HEADER_BYTES, buffer.length - CRC_BYTES);
+  return bits.length === Math.ceil(next / 8) ? { next, bits: new Uint8Array(bits) } : undefined;
 }

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { text, u32 } from '../../test/golden/arbitraries.ts';
 import { recordSuite } from '../../test/golden/record-suite.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
-import { decodeTypeLine, encodeTypeLine, typeTag } from './type-line.ts';
-import type { TypeLine } from './type-line.ts';
+import { decodeTypeLine, encodeTypeLine, type TypeLine, typeTag } from './turn-record.ts';
 
 const LINE = '{"tag":"d460daeb8c2c0f0b","type":"chat.message","version":1}\n';
 

@@ -1,4 +1,4 @@
-import { createFiles } from '../../src/engine/files/core/create-files.ts';
+import { createFiles } from '../../src/engine/files/core/truths.ts';
 import { StoreFiles } from '../../src/engine/files/disk/store-files.ts';
 import {
   type CrashCount,

@@ -7,7 +7,7 @@ import { QuipuError } from '../../src/base/errors.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { ShelfSource } from '../../src/engine/files/index/shelf.ts';
 import type { Shelf } from '../../src/engine/files/index/shelf.ts';
-import { sqliteShelves } from '../../src/engine/files/index/sqlite-shelves.ts';
+import { sqliteShelves } from '../../src/engine/files/index/sqlite-shelf.ts';
 import { INDEX_FILE } from '../../src/engine/files/index/store-index.ts';
 import { nodeIo } from '../../src/engine/files/disk/node-io.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';

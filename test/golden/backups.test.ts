@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
-import { restoreStore } from '../../src/engine/files/backup/restore-store.ts';
+import { backupStore, restoreStore } from '../../src/engine/files/backup/backup-store.ts';
 import { FOLDERS } from '../../src/engine/files/core/truths.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { failure } from '../../src/testing/engine-suite/fixture.ts';

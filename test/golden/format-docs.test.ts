@@ -1,30 +1,44 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { toContextId } from '../../src/base/brand.ts';
-import { decodeAliasRecord, encodeAliasRecord } from '../../src/format/alias-record.ts';
-import { decodeBlobRecord, encodeBlobRecord } from '../../src/format/blob-record.ts';
-import { decodeCheckpoint, encodeCheckpoint } from '../../src/format/checkpoint.ts';
-import { decodeChunkList, encodeChunkList } from '../../src/format/chunk-list.ts';
-import { decodeCollectedMap, encodeCollectedMap } from '../../src/format/collected-map.ts';
+import {
+  decodeAliasRecord,
+  decodeBlobRecord,
+  decodeChunkList,
+  decodeErasedRecord,
+  decodePackEnd,
+  encodeAliasRecord,
+  encodeBlobRecord,
+  encodeChunkList,
+  encodeErasedRecord,
+  encodePackEnd,
+} from '../../src/format/blob-record.ts';
+import {
+  decodeCheckpoint,
+  decodeFrameBody,
+  decodeFrameHeader,
+  decodeMark,
+  encodeCheckpoint,
+  encodeFrame,
+  encodeMark,
+} from '../../src/format/journal-frame.ts';
+import {
+  decodeCollectedMap,
+  decodeDelta,
+  decodeTurnRecord,
+  decodeTypeLine,
+  encodeCollectedMap,
+  encodeDelta,
+  encodeTurnRecord,
+  encodeTypeLine,
+} from '../../src/format/turn-record.ts';
 import { decodeDocRecord, encodeDocRecord } from '../../src/format/doc-record.ts';
-import { decodeErasedRecord, encodeErasedRecord } from '../../src/format/erased-record.ts';
 import { decodeFileHeader, encodeFileHeader } from '../../src/format/file-header.ts';
 import { decodeFormatFile, encodeFormatFile } from '../../src/format/format-file.ts';
 import { decodeHeadRecord, encodeHeadRecord } from '../../src/format/head-record.ts';
 import { idempotencyHash, keyHashToBytes } from '../../src/format/idempotency.ts';
-import {
-  decodeFrameBody,
-  decodeFrameHeader,
-  decodeMark,
-  encodeFrame,
-  encodeMark,
-} from '../../src/format/journal-frame.ts';
 import { decodeLogExtent, encodeLogExtent } from '../../src/format/log-extent.ts';
-import { decodeDelta, encodeDelta } from '../../src/format/open-turn.ts';
-import { decodePackEnd, encodePackEnd } from '../../src/format/pack-end.ts';
 import { decodePatchRecord, encodePatchRecord } from '../../src/format/patch-record.ts';
-import { decodeTurnRecord, encodeTurnRecord } from '../../src/format/turn-record.ts';
-import { decodeTypeLine, encodeTypeLine } from '../../src/format/type-line.ts';
 
 // The documents say what the bytes are, the code reads and writes them. Each example in docs/format is
 // decoded and encoded again here, so that text and code cannot part.

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore, restoreStore as restore, type Store } from '../../src/index.ts';
-import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
-import { restoreStore } from '../../src/engine/files/backup/restore-store.ts';
+import { backupStore, restoreStore } from '../../src/engine/files/backup/backup-store.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import {

@@ -2,10 +2,9 @@ import type { Io } from '../../src/engine/io.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import type { BackupReport } from '../../src/engine/upkeep.ts';
 import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
-import { createFiles } from '../../src/engine/files/core/create-files.ts';
+import { createFiles } from '../../src/engine/files/core/truths.ts';
 import { type FilesEngine, filesEngine } from '../../src/engine/files/files-engine.ts';
-import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
-import { openWriter } from '../../src/engine/files/open-writer.ts';
+import { openFilesEngine, openWriter } from '../../src/engine/files/open-files-engine.ts';
 import { StoreFiles } from '../../src/engine/files/disk/store-files.ts';
 import type { Writer } from '../../src/engine/files/commit/writer.ts';
 import { SeededRandom } from '../../src/testing/disk/seeded-random.ts';
@@ -44,15 +43,13 @@ export async function openLive(
     const createdAt = new Date(0).toISOString();
     await createFiles(files, { store: id, createdAt, durability: 'safe' });
   }
-  const writer = await openWriter({
-    files,
-    lock: await io.lock(`${path}/lock.db`, 'test'),
-    durability: 'safe',
-    journal: { segmentBytes: 16 * 1024, growBytes: 16 * 1024, sync: true },
+  const writer = await openWriter(files, await io.lock(`${path}/lock.db`, 'test'), {
+    segmentBytes: 16 * 1024,
     shelves: mapShelves(),
     cacheBytes: 1024 * 1024,
     clock,
     checkpointMs: Infinity,
+    reserveBytes: 0,
   });
   return { writer, engine: filesEngine(writer) };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isQuipuError } from '../../src/base/errors.ts';
-import { backupStore } from '../../src/engine/files/backup/backup-store.ts';
-import { restoreStore } from '../../src/engine/files/backup/restore-store.ts';
+import { backupStore, restoreStore } from '../../src/engine/files/backup/backup-store.ts';
 import { cutFiles, type Damage, flipBytes } from '../../src/testing/disk/damage.ts';
 import { exploreCrashes } from '../../src/testing/disk/explore-crashes.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';

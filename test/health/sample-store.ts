@@ -4,9 +4,8 @@ import { hashBytes, sha256Hex } from '../../src/base/hash.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { openFilesEngine } from '../../src/engine/files/open-files-engine.ts';
 import type { Io } from '../../src/engine/io.ts';
-import { encodeBlobRecord } from '../../src/format/blob-record.ts';
+import { encodeBlobRecord, encodePackEnd } from '../../src/format/blob-record.ts';
 import { encodeFileHeader, FILE_MAGIC } from '../../src/format/file-header.ts';
-import { encodePackEnd } from '../../src/format/pack-end.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import {
   append,

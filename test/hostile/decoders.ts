@@ -3,15 +3,16 @@ import { decompress } from '../../src/base/compress.ts';
 import { readLine, Upcasters } from '../../src/chat/events/read-line.ts';
 import { decodePayload } from '../../src/context/payloads/codecs.ts';
 import { assertJsonText } from '../../src/engine/json-text.ts';
-import { decodeCheckpoint } from '../../src/format/checkpoint.ts';
-import { decodeChunkList } from '../../src/format/chunk-list.ts';
-import { decodeCollectedMap } from '../../src/format/collected-map.ts';
-import { decodeDocDifference } from '../../src/format/doc-difference.ts';
-import { Encoding } from '../../src/format/turn-record.ts';
+import { decodeCheckpoint, decodeFrameBody } from '../../src/format/journal-frame.ts';
+import { decodeChunkList } from '../../src/format/blob-record.ts';
+import {
+  decodeCollectedMap,
+  decodeDelta,
+  decodeTypeLine,
+  Encoding,
+} from '../../src/format/turn-record.ts';
+import { decodeDocDifference } from '../../src/format/doc-record.ts';
 import { decodeFormatFile } from '../../src/format/format-file.ts';
-import { decodeFrameBody } from '../../src/format/journal-frame.ts';
-import { decodeDelta } from '../../src/format/open-turn.ts';
-import { decodeTypeLine } from '../../src/format/type-line.ts';
 import { parseRefs } from '../../src/maintain/named-blobs.ts';
 import { parseLine } from '../../src/session/log/session-file.ts';
 import { fromCall } from '../../src/wire/call-values.ts';

@@ -1,11 +1,10 @@
 import { canonicalJson } from '../../src/base/canonical-json.ts';
 import { crc32, seal } from '../../src/format/bytes.ts';
-import { decodeCheckpoint, encodeCheckpoint } from '../../src/format/checkpoint.ts';
-import { decodeDocRecord, docRecordLength, encodeDocRecord } from '../../src/format/doc-record.ts';
-import { frameSaltOf } from '../../src/format/format-file.ts';
 import {
+  decodeCheckpoint,
   decodeFrameBody,
   decodeFrameHeader,
+  encodeCheckpoint,
   encodedWriteLength,
   encodeFrame,
   FRAME_ALIGN_BYTES,
@@ -13,6 +12,8 @@ import {
   frameLength,
   type JournalWrite,
 } from '../../src/format/journal-frame.ts';
+import { decodeDocRecord, docRecordLength, encodeDocRecord } from '../../src/format/doc-record.ts';
+import { frameSaltOf } from '../../src/format/format-file.ts';
 
 // Changes what a file of a store says, and makes every checksum right again, as only an attacker can.
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { decodeCheckpoint } from '../../src/format/checkpoint.ts';
+import { decodeCheckpoint } from '../../src/format/journal-frame.ts';
 import type { Tails } from '../../src/engine/files/truth/state.ts';
 import { Dice, forgerOf } from './forge.ts';
 import { attempt, filesIn, makeScenes, meetForged, type Scene } from './forged-store.ts';

@@ -1,6 +1,6 @@
 import { toContextId, toTurnId } from '../../src/base/brand.ts';
 import { isQuipuError } from '../../src/base/errors.ts';
-import { restoreStore } from '../../src/engine/files/backup/restore-store.ts';
+import { restoreStore } from '../../src/engine/files/backup/backup-store.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { createStore } from '../../src/store/create-store.ts';
 import { MemoryIo } from '../../src/testing/disk/memory-io.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import { parseJsonObject } from '../../base/fields.ts';
 import { readOwnerNote, type OwnerNote } from '../../engine/files/disk/owner-note.ts';
-import { decodeCheckpoint } from '../../format/checkpoint.ts';
+import { decodeCheckpoint } from '../../format/journal-frame.ts';
 import { decodeFormatFile, STORE_FORMAT } from '../../format/format-file.ts';
 import { hasExpired, readTokenFile, tokenFileOf } from '../../server/access/token-file.ts';
 import { placeOf } from '../../server/local/listen.ts';

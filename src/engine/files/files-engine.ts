@@ -14,8 +14,8 @@ import { salvageLog } from './logs/salvage-log.ts';
 import { readOpenText } from './open-turns/open-turns.ts';
 import { readPieces } from './packs/blob-reader.ts';
 import { readStats } from './read-stats.ts';
-import { readSteadily } from './truth/read-steadily.ts';
-import { ancestorOf, chainBack, commonAncestorOf } from './turns/ancestors.ts';
+import { readSteadily } from './truth/state.ts';
+import { ancestorOf, chainBack, commonAncestorOf } from './turns/turn-table.ts';
 
 export interface FilesEngine extends Engine {
   /** The number of turn records requested since the store was opened. Benchmarks count them. */
@@ -159,7 +159,7 @@ function readsOf(core: Core, writer: Writer) {
     async listBlobs(prefix, limit, after) {
       // A blob that cannot be read could be one of them.
       core.damage.assertWhole('blobs');
-      return core.index.listBlobs(prefix, limit, after);
+      return core.index.flushed().listBlobs(prefix, limit, after);
     },
 
     getTurn: async (id) => showTurn(core, (await core.findTurn(Number(id)))?.row),
@@ -208,7 +208,7 @@ function readsOf(core: Core, writer: Writer) {
     },
 
     salvageLog: (name, from, limit) => salvageLog(writer, name, { from, limit }),
-    listLogs: async (prefix, limit, after) => core.index.listLogs(prefix, limit, after),
+    listLogs: async (prefix, limit, after) => core.index.flushed().listLogs(prefix, limit, after),
     getDoc: (name) => core.getDoc(name),
     listDocs: async (prefix, limit, after) => core.listDocs(prefix, limit, after),
     stats: () => readStats(core, writer.durability, writer.journalState),

@@ -4,7 +4,7 @@ import type { DocEntry, PatchEntry, Records, TurnEntry } from '../adoption.ts';
 import type { Upkeep } from '../upkeep.ts';
 import type { Writer } from './commit/writer.ts';
 import type { Core } from './core/core.ts';
-import { corrupt, toQuipuError } from './disk/io-error.ts';
+import { corrupt, withCodes } from './disk/io-error.ts';
 import { readDoc } from './docs/doc-log.ts';
 import { ALIAS_RECORDS } from './packs/pack-file.ts';
 import { PATCH_RECORDS, readFsRoots } from './patches/patches.ts';
@@ -46,11 +46,9 @@ export function filesUpkeep(writer: Writer): Upkeep {
     async adopt(adoption) {
       const batch = { changes: {}, blobs: [], extents: [], relies: [], adoption };
       const prepared = { batch, jobs: [], release: () => undefined };
-      try {
-        await writer.upkeep('adopting', () => writer.submit(prepared));
-      } catch (error) {
-        throw toQuipuError(error, writer.core.files.root);
-      }
+      await withCodes(writer.core.files.root, () =>
+        writer.upkeep('adopting', () => writer.submit(prepared)),
+      );
     },
   };
 }

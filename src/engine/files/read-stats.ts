@@ -1,5 +1,5 @@
 import type { EngineStats } from '../engine.ts';
-import { readLastBackup } from './backup/last-backup.ts';
+import { readLastBackup } from './backup/backup-note.ts';
 import type { Core } from './core/core.ts';
 
 // The figures of a folder. Counts are at hand; sizes take a walk through the folder.
@@ -24,7 +24,7 @@ export async function readStats(
   journal: NonNullable<EngineStats['journal']>,
 ): Promise<EngineStats> {
   const { turns, logicalBytes, blobs, blobBytes, storedBytes } = core.index.totals;
-  const { contexts, logs, docs } = core.index.counts();
+  const { contexts, logs, docs } = core.index.flushed().counts();
   const disk = await diskByPart(core);
   const lastBackup = await readLastBackup(core.files);
   return {

@@ -4,7 +4,7 @@ import type { ContextId, Hash, KeyHash, TurnId } from '../../base/brand.ts';
 import type { DocRecord } from '../../format/doc-record.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import type { PatchRecord } from '../../format/patch-record.ts';
-import type { DeclaredType } from '../../format/type-line.ts';
+import type { DeclaredType } from '../../format/turn-record.ts';
 import type { ContextMeta, TurnRow } from '../rows.ts';
 import type { BulkExtent, Intake, ReadyBlobs } from './prepared-batch.ts';
 import type { PreparedBlob } from '../../format/blob-record.ts';

@@ -2,8 +2,7 @@ import { NO_TURN, type Hash, type KeyHash, type TurnId } from '../../base/brand.
 import { QuipuError, invalid, notFound } from '../../base/errors.ts';
 import type { HeadRecord } from '../../format/head-record.ts';
 import { idempotencyHash } from '../../format/idempotency.ts';
-import { TurnFlag, jumpsToGrandJump } from '../../format/turn-record.ts';
-import type { DeclaredType } from '../../format/type-line.ts';
+import { type DeclaredType, jumpsToGrandJump, TurnFlag } from '../../format/turn-record.ts';
 import type {
   Batch,
   Idempotency,

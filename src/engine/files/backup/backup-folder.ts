@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { join, relative, sep } from 'node:path';
 import { invalid } from '../../../base/errors.ts';
-import { toBuffer } from '../../../format/bytes.ts';
-import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
+import { ERASED_RECORD_BYTES } from '../../../format/blob-record.ts';
 import type { FormatFile } from '../../../format/format-file.ts';
-import { EMPTY, layOut, writeFormat } from '../core/create-files.ts';
+import { EMPTY, fileLengths, layOut, writeFormat } from '../core/truths.ts';
 import { cutToTails, replayJournal } from '../core/replay.ts';
-import { fileLengths } from '../core/truths.ts';
 import { closeAll, syncFolder } from '../disk/file-handles.ts';
 import { makeFolder, walkFolder } from '../disk/folders.ts';
 import { LOCK_FILE } from '../disk/owner-lock.ts';
@@ -38,9 +36,8 @@ import {
 import type { Earlier, PackSpan } from '../truth/copy.ts';
 import { COLLECTED_FILE } from '../turns/turn-table.ts';
 import type { Tails } from '../truth/state.ts';
-import { type BackupState, encodeNote, NOTE_FILE, readNote } from './backup-note.ts';
+import { type BackupState, encodeNote, NOTE_FILE, readKnown, readNote } from './backup-note.ts';
 import { type CopySink, REDO_PLACE, type Visible } from './copy-sink.ts';
-import { readKnown } from './known-backups.ts';
 
 // The folder of a backup, from the look at it before anything is touched to the steps that make a new state count.
 
@@ -49,11 +46,14 @@ const END_BYTES = 64;
 /** Names left by a run that ended before it had written anything. Such a folder counts as empty. */
 const TRACES = new Set([LOCK_FILE, OWNER_FILE, `${NOTE_FILE}.new`, `${NOTE_FILE}~new`]);
 
-/** True for a folder in which nothing was stored yet. Its owner keeps the second lock in the folder of the journal. */
-export async function isAsGoodAsEmpty({ io, root }: StoreFiles): Promise<boolean> {
+/** True where there is no folder, or one in which nothing was stored yet. */
+export async function isFree({ io, root }: StoreFiles): Promise<boolean> {
+  const stat = await io.stat(root);
+  if (stat?.kind !== 'folder') return stat === undefined;
   const isTrace = (name: string): boolean => TRACES.has(name) || name.startsWith(`${LOCK_FILE}-`);
   const others = (await io.list(root)).filter((name) => !isTrace(name));
   if (others.length === 0) return true;
+  // The owner of the folder keeps its second lock here.
   const journal = join(root, JOURNAL_FOLDER);
   if (others.length > 1 || (await io.stat(journal))?.kind !== 'folder') return false;
   return (await io.list(journal)).every(isTrace);
@@ -84,8 +84,7 @@ export async function withBackupFolder<T>(
   const isNew = await isNewFolder(files, format.store);
   if (isNew) await makeFolder(store.io, path);
   return withLock(files, async () => {
-    const isInUse = (await files.size(FORMAT_FILE)) > 0;
-    const checkpoint = isInUse ? await settle(files) : undefined;
+    const checkpoint = (await files.size(FORMAT_FILE)) > 0 ? await settle(files) : undefined;
     const note = await readNote(files);
     if (note === undefined && !isNew) throw notBackup(files);
     const { folder: id = newId(), whole: state, wholePacks = true } = note ?? {};
@@ -118,8 +117,7 @@ export function newId(): string {
 export async function makeUnfinished(folder: BackupFolder): Promise<void> {
   const { files, format, id, wholePacks } = folder;
   await files.syncAll();
-  const note = { store: format.store, folder: id, wholePacks };
-  await files.replace(NOTE_FILE, [encodeNote(note)]);
+  await files.replace(NOTE_FILE, [encodeNote({ store: format.store, folder: id, wholePacks })]);
   await files.io.remove(files.pathOf(FORMAT_FILE));
   await syncFolder(files.io, files.root);
   await layOut(files, format, 'safe');
@@ -161,15 +159,10 @@ export const NOTHING: Earlier = { tails: EMPTY, openTurns: [], erased: 0 };
 /** The length of each file that the state in the folder covers. */
 export function visibleLengths({ tails }: CheckpointBody): Visible {
   const lengths = fileLengths(tails);
-  const open = new Map(tails.packs.map(({ number, length }) => [number, length]));
-  return {
-    get(path) {
-      const pack = packNumber(path);
-      if (pack === undefined) return lengths.get(path);
-      // Nothing in a pack that was begun after this state counts.
-      return pack < tails.nextPack ? open.get(pack) : 0;
-    },
-  };
+  for (const { number, length } of tails.packs) lengths.set(packFile(number), length);
+  // Nothing in a pack that was begun after this state counts.
+  const isYoung = (path: string): boolean => (packNumber(path) ?? 0) >= tails.nextPack;
+  return { get: (path) => (isYoung(path) ? 0 : lengths.get(path)) };
 }
 
 /**
@@ -236,10 +229,9 @@ export async function closeCleanly(
  * that were carried out could hold data that was erased since.
  */
 async function cutBeyond(files: StoreFiles, tails: Tails): Promise<void> {
-  await cutToTails(
-    files,
-    new Map([...fileLengths(tails), ...SEGMENTS.map((name) => [name, 0] as const)]),
-  );
+  const lengths = fileLengths(tails);
+  for (const name of SEGMENTS) lengths.set(name, 0);
+  await cutToTails(files, lengths);
 }
 
 /**
@@ -287,19 +279,16 @@ async function isSameEnd(
 ): Promise<boolean> {
   const from = Math.max(0, length - END_BYTES);
   const ours = await store.read(name, from, length - from);
-  return (
-    ours.length === length - from &&
-    toBuffer(ours).equals(await files.read(name, from, ours.length))
-  );
+  const theirs = await files.read(name, from, length - from);
+  return ours.length === length - from && ours.equals(theirs);
 }
 
 /** True for a folder that is missing or empty, false for a backup of this store. No other folder is touched. */
 async function isNewFolder(files: StoreFiles, id: string): Promise<boolean> {
   const { io, root } = files;
-  const stat = await io.stat(root);
-  if (stat === undefined) return true;
-  if (stat.kind !== 'folder') throw invalid('backup', `must go to a folder, and ${root} is a file`);
-  if (await isAsGoodAsEmpty(files)) return true;
+  if (await isFree(files)) return true;
+  if ((await io.stat(root))?.kind !== 'folder')
+    throw invalid('backup', `must go to a folder, and ${root} is a file`);
   const note = await readNote(files);
   // A power cut may have torn the note while a frame was carried out, which has it.
   const isTorn = async (): Promise<boolean> =>
@@ -327,8 +316,7 @@ export function assertApart(what: string, folder: string, path: string): void {
 /** Removes an index, which knows nothing of the new data, and halves of packs that an interrupted run left. */
 async function removeLeftovers(files: StoreFiles): Promise<void> {
   const names = (await files.io.list(files.root)).filter((name) => name.startsWith(INDEX_FILE));
-  const packs = (await files.list(PACKS_FOLDER)) ?? [];
-  const halves = packs.filter((name) => name.endsWith('~new'));
+  const halves = ((await files.list(PACKS_FOLDER)) ?? []).filter((name) => name.endsWith('~new'));
   for (const name of [...names, ...halves.map((half) => `${PACKS_FOLDER}/${half}`)]) {
     await files.io.remove(files.pathOf(name));
   }

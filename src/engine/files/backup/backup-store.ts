@@ -1,32 +1,52 @@
 import { resolve } from 'node:path';
-import { isQuipuError, QuipuError } from '../../../base/errors.ts';
-import type { Progress } from '../../progress.ts';
-import type { BackupReport } from '../../upkeep.ts';
-import { ERASED_RECORD_BYTES } from '../../../format/erased-record.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
-import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
-import { SyncFailure } from '../disk/file-handles.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import type { Writer } from '../commit/writer.ts';
-import { copyTruths, fileLengths, isNoted } from '../core/truths.ts';
-import { logOfExtents } from '../logs/line-log.ts';
-import { packNumber } from '../packs/pack-file.ts';
-import { COLLECTED_FILE } from '../turns/turn-table.ts';
-import type { CopiedPack, CopyJob, PackSpan } from '../truth/copy.ts';
+import { invalid, isQuipuError, notFound, QuipuError } from '../../../base/errors.ts';
+import { encodeUtf8 } from '../../../base/text.ts';
 import {
+  assertApart,
   type BackupFolder,
+  closeCleanly,
   findPacks,
   finishFolder,
+  isFree,
   makeUnfinished,
   newId,
   NOTHING,
+  settle,
   visibleLengths,
   withBackupFolder,
+  withLock,
 } from './backup-folder.ts';
-import type { BackupState } from './backup-note.ts';
+import {
+  type BackupState,
+  encodeKnown,
+  KNOWN_BYTES_MAX,
+  KNOWN_FILE,
+  NOTE_FILE,
+  noteBackup,
+  readKnown,
+  readNote,
+  UNFINISHED_FILE,
+} from './backup-note.ts';
 import { CopySink, RedoFull } from './copy-sink.ts';
-import { encodeKnown, KNOWN_FILE, readKnown, withStates } from './known-backups.ts';
-import { noteBackup } from './last-backup.ts';
+import type { Writer } from '../commit/writer.ts';
+import { bytesBesidePacks, copyTruths, isNoted, layOut, writeFormat } from '../core/truths.ts';
+import { listFolder, makeFolder } from '../disk/folders.ts';
+import { corrupt, ifRoom, toQuipuError, withCodes } from '../disk/io-error.ts';
+import { StoreFiles } from '../disk/store-files.ts';
+import { FORMAT_FILE, readFormat } from '../journal/checkpoint-file.ts';
+import { EXTENTS_FOLDER, logOfExtents } from '../logs/line-log.ts';
+import { listLogs } from '../logs/logs.ts';
+import { OPEN_FOLDER, openTurnNumber } from '../open-turns/open-turns.ts';
+import { ERASED_FILE } from '../packs/erased-blobs.ts';
+import { packFile } from '../packs/pack-file.ts';
+import type { CopyJob } from '../truth/copy.ts';
+import { COLLECTED_FILE, readSlot } from '../turns/turn-table.ts';
+import type { Io } from '../../io.ts';
+import type { Progress } from '../../progress.ts';
+import type { BackupReport } from '../../upkeep.ts';
+import { ERASED_RECORD_BYTES } from '../../../format/blob-record.ts';
+import type { FormatFile } from '../../../format/format-file.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
 
 // Backs up a live store into a folder, which then is a store itself.
 // Invariants
@@ -53,16 +73,13 @@ export async function backupStore(
     const [place] = writer.core.damage.places;
     // Copied damage would replace data that an earlier backup has intact.
     if (place !== undefined) throw cannotCopy(corrupt(place.file, place.offset, place.what));
-    try {
-      const report = await withBackupFolder(writer.core.files, path, (folder) =>
-        backUp(writer, folder, options),
-      );
+    const { files } = writer.core;
+    return withCodes(path, async () => {
+      const report = await withBackupFolder(files, path, (into) => backUp(writer, into, options));
       await options.also?.();
-      await noteBackup(writer.core.files, Date.now());
+      await noteBackup(files, Date.now());
       return report;
-    } catch (error) {
-      throw toQuipuError(error instanceof SyncFailure ? error.cause : error, path);
-    }
+    });
   });
 }
 
@@ -79,7 +96,8 @@ async function backUp(
   const into = new CopySink(files, visible, options.redoBytes);
   if (base === undefined) await makeUnfinished(folder);
   const packs = await findPacks(core.files, folder);
-  const reusedBytes = reusedIn(packs, base?.state);
+  let reusedBytes = base === undefined ? 0 : bytesBesidePacks(base.state.tails);
+  for (const { length } of packs.values()) reusedBytes += length;
   const job: CopyJob = {
     from: core.files,
     into,
@@ -92,43 +110,47 @@ async function backUp(
     between: (work) => writer.exclusively(work),
     hasLog: (name) => core.hasLog(name),
   };
-  let moment: Moment;
   try {
-    moment = await copyStore(writer, job, into);
+    const moment = await copyStore(writer, job, into);
+    const closed = [...packs.values()].filter((pack) => pack.closed);
+    const state = {
+      ...moment,
+      ...(await nameState(core.files, folder, into)),
+      packs: closed.map(({ number, length }) => ({ number, length })),
+      logs: job.logs.size,
+      erased,
+      collectedBytes: await core.files.size(COLLECTED_FILE),
+    };
+    await finishFolder(folder, into, state, writer.ages);
   } catch (error) {
     // The damage is in the store: the folder was checked before.
     if (isQuipuError(error, 'CORRUPT')) throw cannotCopy(error);
     if (!(error instanceof RedoFull)) throw error;
     return backUp(writer, { ...folder, base: undefined }, options);
   }
-  const state = {
-    ...moment,
-    ...(await nameState(core.files, folder, into)),
-    packs: closedPacks(packs.values()),
-    logs: job.logs.size,
-    erased,
-    collectedBytes: await core.files.size(COLLECTED_FILE),
-  };
-  await finishFolder(folder, into, state, writer.ages);
-  return { files: into.touchedFiles, copiedBytes: into.copiedBytes, reusedBytes };
+  return { files: into.touched.size, copiedBytes: into.copiedBytes, reusedBytes };
 }
 
-/** The store at one moment. */
-type Moment = Pick<BackupState, 'frame' | 'at' | 'tails' | 'openTurns'>;
-
 /** Copies every truth beside writers, and the frames that were written meanwhile. All is in the sink then. */
-async function copyStore(writer: Writer, job: CopyJob, into: CopySink): Promise<Moment> {
+async function copyStore(
+  writer: Writer,
+  job: CopyJob,
+  into: CopySink,
+): Promise<Pick<BackupState, 'frame' | 'at' | 'tails' | 'openTurns'>> {
   const { core } = writer;
   await core.files.catchUp();
   const noted: JournalWrite[] = [];
   core.onFrame = (writes) => void noted.push(...writes.filter(({ path }) => isNoted(path)));
-  let moment: Moment;
-  try {
-    await copyTruths(job, 'noted');
-    moment = await writer.exclusively(async () => takeMoment(writer));
-  } finally {
-    core.onFrame = undefined;
-  }
+  const stopNoting = (): void => void (core.onFrame = undefined);
+  const takeMoment = async () => {
+    stopNoting();
+    const { seq: frame, nowMs } = writer;
+    const openTurns = [...core.openTurns.keys()];
+    return { frame, at: new Date(nowMs).toISOString(), tails: core.tails, openTurns };
+  };
+  const moment = await copyTruths(job, 'noted')
+    .then(() => writer.exclusively(takeMoment))
+    .finally(stopNoting);
   for (const write of noted) {
     await into.takeNoted(write);
     const log = logOfExtents(write.path);
@@ -138,13 +160,6 @@ async function copyStore(writer: Writer, job: CopyJob, into: CopySink): Promise<
   const { tails } = moment;
   await copyTruths({ ...job, tails, openTurns: new Set(moment.openTurns) }, 'after');
   return moment;
-}
-
-/** Nothing is noted after this moment. */
-function takeMoment({ core, seq, nowMs }: Writer): Moment {
-  core.onFrame = undefined;
-  const openTurns = [...core.openTurns.keys()];
-  return { frame: seq, at: new Date(nowMs).toISOString(), tails: core.tails, openTurns };
 }
 
 /**
@@ -158,36 +173,119 @@ async function nameState(
 ): Promise<{ id?: string }> {
   const id = newId();
   const states = base?.state.id === undefined ? [id] : [base.state.id, id];
-  const data = encodeKnown(withStates(await readKnown(store), folder, states));
+  const data = encodeKnown(await readKnown(store), folder, states);
   const isKnown = await ifRoom(() => store.replace(KNOWN_FILE, [data]).then(() => true));
   if (isKnown === undefined) return {};
   await into.note(KNOWN_FILE, data);
   return { id };
 }
 
-/** The bytes that the copy has already. */
-function reusedIn(packs: ReadonlyMap<number, PackSpan>, state: BackupState | undefined): number {
-  let bytes = 0;
-  for (const { length } of packs.values()) bytes += length;
-  for (const [name, length] of state === undefined ? [] : fileLengths(state.tails)) {
-    if (packNumber(name) === undefined) bytes += length;
-  }
-  return bytes;
-}
-
-function closedPacks(packs: Iterable<PackSpan>): CopiedPack[] {
-  return [...packs]
-    .filter(({ closed }) => closed)
-    .map(({ number, length }) => ({ number, length }))
-    .sort((a, b) => a.number - b.number);
-}
-
 function cannotCopy(error: QuipuError<'CORRUPT'>): QuipuError<'CORRUPT'> {
   const { file, offset } = error.data;
-  return new QuipuError(
-    'CORRUPT',
-    `the store is damaged, in ${file} at byte ${offset}, and damage is not copied: the backup before stays as it is. "quipu verify" says what is lost; restore it from there, or give a blob up with "quipu blob rm <hash> --everywhere", and back up again`,
-    { file, offset },
-    { cause: error },
-  );
+  const message = `the store is damaged, in ${file} at byte ${offset}, and damage is not copied: the backup before stays as it is. "quipu verify" says what is lost; restore it from there, or give a blob up with "quipu blob rm <hash> --everywhere", and back up again`;
+  return new QuipuError('CORRUPT', message, error.data, { cause: error });
+}
+
+// A restore turns a backup into a store again. Every record is checked while it is copied, so a damaged backup is
+// refused with the place of the damage. FORMAT comes last, so an unfinished restore cannot be opened.
+
+const MARKER_TEXT =
+  'A restore began here and did not finish. Delete this folder and begin again.\n';
+
+export async function restoreStore(
+  io: Io,
+  from: string,
+  to: string,
+  progress?: Progress,
+): Promise<BackupReport> {
+  const source = new StoreFiles(io, resolve(from));
+  const target = new StoreFiles(io, resolve(to));
+  try {
+    assertApart('store', source.root, target.root);
+    await assertBackup(source);
+    const format = await readFormat(source);
+    source.format = format;
+    const taken = `must be restored to a new or empty folder, and ${target.root} is not empty`;
+    if (!(await isFree(target))) throw invalid('store', taken);
+    // Nobody may change the backup meanwhile.
+    return await withLock(source, () => restore(source, target, format, progress));
+  } catch (error) {
+    const failure = toQuipuError(error, target.root);
+    if (!isQuipuError(failure, 'CORRUPT')) throw failure;
+    const message = `the backup at ${source.root} is damaged: ${failure.message}`;
+    throw new QuipuError('CORRUPT', message, failure.data, { cause: failure });
+  }
+}
+
+async function restore(
+  source: StoreFiles,
+  target: StoreFiles,
+  format: FormatFile,
+  progress: Progress | undefined,
+): Promise<BackupReport> {
+  const { seq, body } = await settle(source);
+  const note = await readNote(source);
+  if (note === undefined) throw corrupt(NOTE_FILE, 0, 'the file is damaged');
+  if (note.whole?.seq === seq) await assertComplete(source, note.whole);
+  await makeFolder(target.io, target.root);
+  return withLock(target, async () => {
+    await target.replace(UNFINISHED_FILE, [encodeUtf8(MARKER_TEXT)]);
+    await layOut(target, format, 'safe');
+    const into = new CopySink(target);
+    const job: CopyJob = {
+      from: source,
+      into,
+      progress,
+      tails: body.tails,
+      openTurns: await findOpenTurns(source),
+      earlier: NOTHING,
+      packs: new Map(),
+      logs: new Set(),
+      between: (work) => work(),
+      hasLog: async () => true,
+    };
+    await copyTruths(job, 'noted');
+    await copyTruths(job, 'after');
+    await into.note(KNOWN_FILE, await source.read(KNOWN_FILE, 0, KNOWN_BYTES_MAX));
+    await closeCleanly(target, 2, seq, { ...body, scrub: false });
+    await writeFormat(target, format);
+    await target.io.remove(target.pathOf(UNFINISHED_FILE));
+    return { files: into.touched.size, copiedBytes: into.copiedBytes, reusedBytes: 0 };
+  });
+}
+
+/** A record outweighs a file. */
+async function findOpenTurns(files: StoreFiles): Promise<Set<number>> {
+  const open = new Set<number>();
+  for (const name of await listFolder(files, OPEN_FOLDER)) {
+    const turn = openTurnNumber(`${OPEN_FOLDER}/${name}`);
+    if (turn !== undefined && (await readSlot(files, turn)) === 'empty') open.add(turn);
+  }
+  return open;
+}
+
+/** Looks at the files that nothing but the note of the backup names. */
+async function assertComplete(files: StoreFiles, state: BackupState): Promise<void> {
+  const lengths = new Map(state.packs.map(({ number, length }) => [packFile(number), length]));
+  lengths.set(ERASED_FILE, state.erased * ERASED_RECORD_BYTES);
+  lengths.set(COLLECTED_FILE, state.collectedBytes);
+  for (const [name, length] of lengths) {
+    const size = await files.size(name);
+    if (size < length) throw corrupt(name, size, `the file should have ${length} bytes`);
+  }
+  let logs = 0;
+  for await (const _ of listLogs(files)) logs += 1;
+  if (logs === state.logs) return;
+  throw corrupt(EXTENTS_FOLDER, 0, `there should be ${state.logs} logs, and ${logs} are here`);
+}
+
+async function assertBackup(files: StoreFiles): Promise<void> {
+  const { io, root } = files;
+  const stat = await io.stat(root);
+  if (stat === undefined) throw notFound('backup', root, `there is no backup at ${root}`);
+  const names = stat.kind === 'folder' ? await io.list(root) : [];
+  if (!names.includes(NOTE_FILE)) throw invalid('backup', `must be a backup, and ${root} is not`);
+  if (!names.includes(FORMAT_FILE)) {
+    throw invalid('backup', `must be whole, and the one at ${root} did not finish; run it again`);
+  }
 }

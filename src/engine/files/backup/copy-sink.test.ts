@@ -38,7 +38,7 @@ describe('a sink', () => {
     const written = await files.read('turns/turns.log', 0, 100);
     expect(Buffer.from(written).toString('latin1')).toBe(`${'\0'.repeat(14)}4567890123456789`);
     expect(sink.copiedBytes).toBe(20);
-    expect(sink.touchedFiles).toBe(1);
+    expect(sink.touched.size).toBe(1);
   });
 
   it('changes nothing at once in files that count as a whole', async () => {

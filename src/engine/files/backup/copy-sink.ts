@@ -4,14 +4,13 @@ import {
   FRAME_ALIGN_BYTES,
   type JournalWrite,
 } from '../../../format/journal-frame.ts';
-import { toBuffer } from '../../../format/bytes.ts';
 import { writeNew } from '../disk/file-handles.ts';
 import { type StoreFiles, UNSYNCED_BYTES_MAX } from '../disk/store-files.ts';
 import { type JournalPlace, SEGMENTS } from '../journal/journal.ts';
 
 // The folder that bytes are copied to. A folder in use shows a state, and data of that state changes through one frame
 // in the journal of the copy. A checkpoint that points at the frame makes all changes true at once. Data beyond the
-// lengths of that state is written directly to its place. A folder that is not in use has no frame: it cannot be
+// lengths of that state is written directly to its place. A folder that is not in use shows nothing: it cannot be
 // opened, and everything is written directly.
 //
 // The frame is at a place that the copy, in its state before, does not read. That state was closed cleanly and
@@ -33,53 +32,41 @@ const STEP_BYTES = 64;
 const PIECE_BYTES = 1024 * 1024;
 
 /** Thrown when more must be changed in place than one frame should hold. */
-export class RedoFull extends Error {
-  constructor() {
-    super('the frame is full');
-    this.name = 'RedoFull';
-  }
-}
+export class RedoFull extends Error {}
 
 /** The length of a file that counts now. A file without an entry counts as a whole. */
 export type Visible = Pick<ReadonlyMap<string, number>, 'get'>;
 
+/** Nothing in a folder that is not in use counts. */
+const NOT_IN_USE: Visible = { get: () => 0 };
+
 export class CopySink {
   readonly files: StoreFiles;
-  /** Undefined for a folder that is not in use. */
-  readonly #visible: Visible | undefined;
+  readonly touched: Set<string> = new Set();
+  copiedBytes = 0;
+  readonly #visible: Visible;
   readonly #redoBytesMax: number;
   readonly #redo: JournalWrite[] = [];
-  readonly #touched = new Set<string>();
   /** Files that the frame, or a noted one, removes or writes anew: their bytes are not compared. */
   readonly #rewritten = new Set<string>();
   readonly #unsynced = new Set<string>();
   #redoBytes = 0;
   #unsyncedBytes = 0;
-  #copiedBytes = 0;
 
-  constructor(files: StoreFiles, visible?: Visible, redoBytesMax: number = REDO_BYTES_MAX) {
+  constructor(files: StoreFiles, visible: Visible = NOT_IN_USE, limit: number = REDO_BYTES_MAX) {
     this.files = files;
     this.#visible = visible;
-    this.#redoBytesMax = redoBytesMax;
-  }
-
-  get copiedBytes(): number {
-    return this.#copiedBytes;
-  }
-
-  get touchedFiles(): number {
-    return this.#touched.size;
+    this.#redoBytesMax = limit;
   }
 
   /** The bytes that the folder shows at a place. None where they cannot be compared. */
   async #shown(path: string, offset: number, length: number): Promise<Buffer> {
-    const isCompared = this.#visible !== undefined && !this.#rewritten.has(path);
-    const shown = isCompared ? Math.min(length, this.#visibleFrom(path, offset)) : 0;
-    return toBuffer(await this.files.read(path, offset, shown));
+    const shown = this.#rewritten.has(path) ? 0 : Math.min(length, this.#visibleFrom(path, offset));
+    return this.files.read(path, offset, shown);
   }
 
   #visibleFrom(path: string, offset: number): number {
-    return Math.max(0, (this.#visible?.get(path) ?? Infinity) - offset);
+    return Math.max(0, (this.#visible.get(path) ?? Infinity) - offset);
   }
 
   async shows(path: string, offset: number, data: Uint8Array): Promise<boolean> {
@@ -123,10 +110,10 @@ export class CopySink {
   }
 
   async create(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-    if (this.#visible === undefined || this.#visible.get(path) === 0) {
+    if (this.#visible.get(path) === 0) {
       await this.files.replace(path, pieces);
-      this.#touched.add(path);
-      this.#copiedBytes += await this.files.size(path);
+      this.touched.add(path);
+      this.copiedBytes += await this.files.size(path);
       return;
     }
     const gathered: Uint8Array[] = [];
@@ -141,24 +128,23 @@ export class CopySink {
   }
 
   async #take(write: JournalWrite): Promise<void> {
-    this.#touched.add(write.path);
-    if ('data' in write) this.#copiedBytes += write.data.length;
-    if (this.#visible === undefined) return this.#direct(write);
-    if (write.kind !== 'bytes') this.#change(write);
-    else {
-      const { path, offset, data } = write;
-      const shown = this.#visibleFrom(path, offset);
-      if (shown > 0) this.#change({ ...write, data: data.subarray(0, shown) });
-      const rest = { ...write, offset: offset + shown, data: data.subarray(shown) };
-      if (shown < data.length) await this.#direct(rest);
-    }
+    const { path } = write;
+    this.touched.add(path);
+    if ('data' in write) this.copiedBytes += write.data.length;
+    const shown = this.#visibleFrom(path, write.kind === 'bytes' ? write.offset : 0);
+    if (shown === 0) return this.#direct(write);
+    if (write.kind === 'bytes' && shown < write.data.length) {
+      const { offset, data } = write;
+      this.#change({ ...write, data: data.subarray(0, shown) });
+      await this.#direct({ ...write, offset: offset + shown, data: data.subarray(shown) });
+    } else this.#change(write);
     if (this.#redoBytes > this.#redoBytesMax) throw new RedoFull();
   }
 
   /** Replaces a note about the copy. A note is never torn: it tells whether the folder is a backup. */
   async note(path: string, data: Uint8Array): Promise<void> {
-    this.#touched.add(path);
-    if (this.#visible === undefined) await this.files.replace(path, [data]);
+    this.touched.add(path);
+    if (this.#visible.get(path) === 0) await this.files.replace(path, [data]);
     else this.#change({ kind: 'whole', path, data });
   }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import { noteBackup, readLastBackup } from './last-backup.ts';
+import { noteBackup, readLastBackup } from './backup-note.ts';
 
 async function openFolder(): Promise<StoreFiles> {
   const io = new MemoryIo();

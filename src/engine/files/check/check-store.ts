@@ -1,12 +1,18 @@
 import type { CheckOptions, CheckReport, Problem } from '../../upkeep.ts';
 import type { Writer } from '../commit/writer.ts';
-import { fileLengths, headerOf, OWN_FILES, TRUTHS } from '../core/truths.ts';
-import { toQuipuError } from '../disk/io-error.ts';
-import { SyncFailure } from '../disk/file-handles.ts';
+import { bytesBesidePacks, headerOf, OWN_FILES, TRUTHS } from '../core/truths.ts';
+import { withCodes } from '../disk/io-error.ts';
 import { ShelfDamaged } from '../index/shelf.ts';
-import { packBytes, packNumber } from '../packs/pack-file.ts';
-import { BlobVerdicts, type Check, NO_TURNS, takeSnapshot } from '../truth/check.ts';
-import { Findings, type Found, staleIndex } from '../truth/findings.ts';
+import { packBytes } from '../packs/pack-file.ts';
+import {
+  BlobVerdicts,
+  type Check,
+  Findings,
+  type Found,
+  NO_TURNS,
+  staleIndex,
+  takeSnapshot,
+} from '../truth/check.ts';
 import { Quarantine } from '../truth/quarantine.ts';
 import { can } from '../truth/truth.ts';
 
@@ -15,14 +21,9 @@ import { can } from '../truth/truth.ts';
  * lists what was found. A check afterwards shows what is left.
  */
 export async function checkStore(writer: Writer, options: CheckOptions): Promise<CheckReport> {
-  return writer.upkeep('verify', async () => {
-    try {
-      return await checkAndRepair(writer, options);
-    } catch (error) {
-      const { root } = writer.core.files;
-      throw toQuipuError(error instanceof SyncFailure ? error.cause : error, root);
-    }
-  });
+  return writer.upkeep('verify', () =>
+    withCodes(writer.core.files.root, () => checkAndRepair(writer, options)),
+  );
 }
 
 async function checkAndRepair(writer: Writer, options: CheckOptions): Promise<CheckReport> {
@@ -74,7 +75,7 @@ async function checkAll(writer: Writer, findings: Findings): Promise<void> {
     turns: NO_TURNS,
     moves: new Map(),
   };
-  findings.expectBytes(await expectedBytes(check));
+  findings.expectBytes(bytesBesidePacks(snapshot.tails) + (await packBytes(files)));
   await checkHeaders(check);
   for (const truth of TRUTHS) await truth.check(check);
 }
@@ -88,14 +89,6 @@ async function checkHeaders({ files, findings }: Check): Promise<void> {
     const what = 'the header of the file is damaged';
     findings.add({ what, file, offset: 0, length, severity: 'stale', remedy: 'header' });
   }
-}
-
-async function expectedBytes({ files, snapshot }: Check): Promise<number> {
-  let bytes = 0;
-  for (const [name, length] of fileLengths(snapshot.tails)) {
-    if (packNumber(name) === undefined) bytes += length;
-  }
-  return bytes + (await packBytes(files));
 }
 
 /**

@@ -81,7 +81,7 @@ async function eraseSome(writer: Writer, hashes: readonly Hash[]): Promise<boole
 async function chunksOfItsOwn({ core }: Writer, hash: Hash): Promise<Iterable<Hash>> {
   const own = new Set(await core.blobs.chunksOf(hash));
   if (own.size === 0) return own;
-  for (const place of core.index.walkBlobs()) {
+  for (const place of core.index.flushed().walkBlobs()) {
     if (place.codec !== BlobCodec.chunks || place.hash === hash) continue;
     for (const chunk of await core.blobs.chunksOf(place.hash)) own.delete(chunk);
   }

@@ -1,14 +1,14 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
 import type { BlobEntry, Collection, CollectionOptions } from '../../upkeep.ts';
-import { toQuipuError } from '../disk/io-error.ts';
+import { withCodes } from '../disk/io-error.ts';
 import type { Writer } from '../commit/writer.ts';
 import type { Core } from '../core/core.ts';
 import { type Age, ageBefore, ageOf, wasThere } from '../journal/checkpoint-file.ts';
 import { readPatchEdges } from '../patches/patches.ts';
 import { readTurnEdges } from '../turns/turn-table.ts';
 import { GiveWay } from './give-way.ts';
-import { Sweep } from './sweep.ts';
+import { collectTurns, sweepPacks } from './sweep.ts';
 
 const PAGE_RECORDS = 512;
 
@@ -34,7 +34,7 @@ export async function startCollection(
         },
         turn: (turn) => options.reliance.turn(turn),
       };
-      return toCollection(writer, { age, recent, done });
+      return toCollection(writer, age, recent, done);
     });
   } catch (error) {
     done();
@@ -42,20 +42,21 @@ export async function startCollection(
   }
 }
 
-interface Started {
-  /** Blobs that existed at this time may go. Undefined: no blob is old enough. */
-  readonly age: Age | undefined;
-  /** Blobs that commits relied on lately. The sweep empties this set as it advances. */
-  readonly recent: Set<Hash>;
-  readonly done: () => void;
-}
-
-function toCollection(writer: Writer, { age, recent, done }: Started): Collection {
+/**
+ * Blobs that existed at `age` may go. Undefined: no blob is old enough. `recent` has the blobs that commits relied on
+ * lately. The sweep empties that set as it advances.
+ */
+function toCollection(
+  writer: Writer,
+  age: Age | undefined,
+  recent: Set<Hash>,
+  done: () => void,
+): Collection {
   const { core } = writer;
   const { nextTurn, nextPatch } = core.tails;
   /** Turns that were open when the collection began. They are alive, whether sealed meanwhile or not. */
   const open: ReadonlySet<number> = new Set(core.openTurns.keys());
-  const way = new GiveWay({ settle: () => writer.settle() });
+  const way = new GiveWay(() => writer.settle());
   return {
     firstNewTurn: BigInt(nextTurn) as TurnId,
     openTurns: [...open].map((turn) => BigInt(turn) as TurnId),
@@ -65,13 +66,11 @@ function toCollection(writer: Writer, { age, recent, done }: Started): Collectio
     chunksOf: (hash) => core.blobs.chunksOf(hash),
 
     async sweep(plan, progress) {
-      const sweep = new Sweep(writer, { plan, age, recent, progress, way });
-      try {
-        await sweep.collectTurns(nextTurn, open);
-        return await sweep.run();
-      } catch (error) {
-        throw toQuipuError(error, core.files.root);
-      }
+      const options = { plan, age, recent, progress, way };
+      return withCodes(core.files.root, async () => {
+        await collectTurns(writer, options, nextTurn, open);
+        return sweepPacks(writer, options);
+      });
     },
 
     async end() {
@@ -83,7 +82,7 @@ function toCollection(writer: Writer, { age, recent, done }: Started): Collectio
 
 function* readBlobs({ index }: Core, age: Age | undefined): Generator<readonly BlobEntry[]> {
   let page: BlobEntry[] = [];
-  for (const place of index.walkBlobs()) {
+  for (const place of index.flushed().walkBlobs()) {
     const { hash, pack, offset, rawLength, storedLength, codec } = place;
     page.push({
       hash,

@@ -5,18 +5,13 @@
 const STEP_MS = 2;
 const WAIT_MS = 8;
 
-interface GiveWayOptions {
-  readonly settle: () => Promise<void>;
-  readonly now?: () => number;
-}
-
 export class GiveWay {
   readonly #settle: () => Promise<void>;
   readonly #now: () => number;
   #since: number;
 
   /** `settle` resolves when the commits in hand are decided. `now` counts milliseconds. */
-  constructor({ settle, now = () => performance.now() }: GiveWayOptions) {
+  constructor(settle: () => Promise<void>, now: () => number = () => performance.now()) {
     this.#settle = settle;
     this.#now = now;
     this.#since = now();

@@ -5,7 +5,7 @@ import { Index } from '../index/store-index.ts';
 import { GiveWay } from './give-way.ts';
 import { PackPlaces, readPackPlaces } from './pack-places.ts';
 
-const way = new GiveWay({ settle: async () => undefined });
+const way = new GiveWay(async () => undefined);
 
 function place(text: string, pack: number, offset: number): Parameters<Index['addBlob']>[0] {
   const hash = hashBytes(Buffer.from(text));

@@ -121,7 +121,7 @@ export async function readPackPlaces(
 ): Promise<Map<number, PackPlaces>> {
   const found = new Map(uses.map(({ pack }) => [pack, new PackPlaces()]));
   let before: BlobPlace | undefined;
-  for (const place of index.walkBlobs()) {
+  for (const place of index.flushed().walkBlobs()) {
     const { pack, offset, hash } = place;
     found.get(pack)?.add(offset);
     // The places of one blob come one after the other.

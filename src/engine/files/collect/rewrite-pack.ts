@@ -6,6 +6,7 @@ import type { ChunkPlace } from '../../plan/prepared-batch.ts';
 import type { SweepPlan } from '../../upkeep.ts';
 import type { Writer } from '../commit/writer.ts';
 import { corrupt } from '../disk/io-error.ts';
+import type { PlaceRef } from '../index/shelf.ts';
 import type { BulkLease } from '../packs/bulk-packs.ts';
 import {
   PACK_BYTES,
@@ -31,7 +32,7 @@ const SLICE_BYTES = 2 * 1024 * 1024;
 
 export interface RewriteOptions {
   readonly plan: Pick<SweepPlan, 'settle' | 'changes'>;
-  readonly isLive: (hash: Hash, offset: number) => boolean;
+  readonly isKept: (place: PlaceRef) => boolean;
   /** Blobs that commits relied on. The set is emptied when the pack is begun. */
   readonly recent: Set<Hash>;
   /** The places that the index had in the pack a while ago. Every other record is looked up. */
@@ -114,8 +115,9 @@ class Rewrite {
   }
 
   #takeBlob(item: BlobItem): void {
-    const { isLive, places } = this.#options;
+    const { isKept, places } = this.#options;
     const { hash, offset } = item;
+    const pack = this.#pack;
     const only = places.isOnly(offset);
     const place = only ? undefined : this.#writer.core.index.findBlob(hash);
     // The blob is not in the index: it was dead in an earlier collection.
@@ -123,10 +125,10 @@ class Rewrite {
     this.#records += 1;
     this.#rawBytes += item.rawLength;
     this.#storedBytes += BLOB_OVERHEAD_BYTES + item.storedLength;
-    const isHere = only || (place?.pack === this.#pack && place.offset === offset);
+    const isHere = only || (place?.pack === pack && place.offset === offset);
     // The blob is found at another place, which is as good.
     if (!isHere) return;
-    if (isLive(hash, offset)) {
+    if (isKept({ hash, pack, offset })) {
       this.copy.add(item);
       return;
     }
@@ -177,11 +179,12 @@ class Rewrite {
   async #askAgain(): Promise<void> {
     if (this.#dead === 0) return;
     const { files } = this.#writer.core;
-    const { isLive, places } = this.#options;
-    const length = await packSize(files, this.#pack);
-    await eachPackItem(files, { number: this.#pack, length }, (item) => {
+    const { isKept, places } = this.#options;
+    const pack = this.#pack;
+    const length = await packSize(files, pack);
+    await eachPackItem(files, { number: pack, length }, (item) => {
       if (item.kind !== 'blob' || !places.isDead(item.offset)) return;
-      if (isLive(item.hash, item.offset)) this.#revive(item);
+      if (isKept({ hash: item.hash, pack, offset: item.offset })) this.#revive(item);
     });
   }
 
@@ -253,13 +256,7 @@ class LivingCopy {
   /** Takes the bytes of the record as they are: the caller has checked them. */
   add({ hash, codec, rawLength, storedLength, stored }: BlobItem): void {
     const offset = this.#sliceBytes;
-    this.#places.push({
-      hash,
-      codec,
-      rawLength,
-      storedLength,
-      offset,
-    });
+    this.#places.push({ hash, codec, rawLength, storedLength, offset });
     const start = stored.byteOffset - BLOB_HEADER_BYTES;
     const length = BLOB_OVERHEAD_BYTES + storedLength;
     // The bytes are copied, because the read buffer is reused.

@@ -5,12 +5,12 @@ import {
   encodeCollectedMap,
   extendCollected,
   isCollected,
-} from '../../../format/collected-map.ts';
+} from '../../../format/turn-record.ts';
 import type { Progress } from '../../engine.ts';
 import type { SweepPlan, SweepReport } from '../../upkeep.ts';
 import type { Writer } from '../commit/writer.ts';
 import { isNoRoom } from '../disk/io-error.ts';
-import type { BlobPlace } from '../index/shelf.ts';
+import type { BlobPlace, PlaceRef } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
 import { type Age, wasThere } from '../journal/checkpoint-file.ts';
 import { closePack } from '../packs/pack-file.ts';
@@ -45,115 +45,81 @@ function skip(report: Report, { deadBytes }: PackUse): void {
   report.keptDeadBytes += deadBytes;
 }
 
-/** Carries a plan out, pack by pack. Each pack is removed in one frame, or not at all. */
-export class Sweep {
-  readonly #writer: Writer;
-  readonly #options: SweepOptions;
-
-  constructor(writer: Writer, options: SweepOptions) {
-    this.#writer = writer;
-    this.#options = options;
-  }
-
-  /**
-   * Before any byte goes, the turns that lose their payload stop being readable. So no one can fork from a turn
-   * without a payload. Each step runs between two commits, because the answer of the plan may just have changed.
-   * The newest turns go first: a commit that needs a turn which is still readable finds its ancestors.
-   */
-  async collectTurns(next: number, open: ReadonlySet<number>): Promise<void> {
-    const { core } = this.#writer;
-    const before = core.collected;
-    const map = extendCollected(before, next);
-    core.collected = map;
-    try {
-      let changed = false;
-      for (let end = next; end > 1; end -= TURNS_AT_ONCE) {
-        const range = { first: Math.max(1, end - TURNS_AT_ONCE), end };
-        await this.#writer.exclusively(async () => {
-          changed = this.#collectRange(range, open) || changed;
-        });
-        await this.#options.way.breathe();
-      }
-      // The first map is written whatever it holds: it says that blobs may be gone because they were collected.
-      if (!changed && before.next > 0) {
-        core.collected = before;
-        return;
-      }
-      const data = encodeCollectedMap(map);
-      await this.#writer.exclusively(() =>
-        this.#writer.storeWrites([{ kind: 'whole', path: COLLECTED_FILE, data }]),
-      );
-    } catch (error) {
-      // Nothing has been removed yet.
-      core.collected = before;
-      throw error;
-    }
-  }
-
-  #collectRange(
-    { first, end }: { first: number; end: number },
-    open: ReadonlySet<number>,
-  ): boolean {
-    const { plan } = this.#options;
-    const { collected } = this.#writer.core;
-    let changed = false;
+/**
+ * Before any byte goes, the turns that lose their payload stop being readable. So no one can fork from a turn without a
+ * payload. Each step runs between two commits, because the answer of the plan may just have changed. The newest turns
+ * go first: a commit that needs a turn which is still readable finds its ancestors.
+ */
+export async function collectTurns(
+  writer: Writer,
+  { plan, way }: SweepOptions,
+  next: number,
+  open: ReadonlySet<number>,
+): Promise<void> {
+  const { core } = writer;
+  const before = core.collected;
+  const map = extendCollected(before, next);
+  core.collected = map;
+  let changed = false;
+  const collect = (first: number, end: number): void => {
     for (let id = first; id < end; id += 1) {
-      if (isCollected(collected, id) || open.has(id)) continue;
+      if (isCollected(core.collected, id) || open.has(id)) continue;
       if (plan.isLiveTurn(BigInt(id) as TurnId)) continue;
-      addCollected(collected, id);
+      addCollected(core.collected, id);
       changed = true;
     }
-    return changed;
-  }
-
-  async run(): Promise<SweepReport> {
-    const { plan, progress, way } = this.#options;
-    const { core } = this.#writer;
-    const isKept = ({ hash, pack, offset }: BlobPlace): boolean => this.#isKept(hash, pack, offset);
-    const lists = new DeadLists(this.#writer, plan, isKept);
-    const onDead = (place: BlobPlace): Promise<void> | undefined => lists.add(place);
-    const uses = await measurePacks(core.index, { isKept, onDead, way });
-    await lists.drop();
-    const { rewrite, keptDeadBytes } = planPacks(uses, plan.deadShare);
-    const report: Report = {
-      removedBlobs: lists.dropped,
-      freedBytes: 0,
-      keptDeadBytes,
-      skippedForSpace: 0,
-    };
-    let done = 0;
-    for (const group of groupPacks(rewrite, PLACES_AT_ONCE)) {
-      progress?.(done, rewrite.length, 'packs');
-      await this.#rewriteGroup(group, report, () =>
-        progress?.((done += 1), rewrite.length, 'packs'),
-      );
+  };
+  try {
+    for (let end = next; end > 1; end -= TURNS_AT_ONCE) {
+      await writer.exclusively(async () => collect(Math.max(1, end - TURNS_AT_ONCE), end));
+      await way.breathe();
     }
-    // Dead blobs leave the cache only now: their bytes could have been read again until the last pack was gone.
-    await core.blobs.forgetUnless(
-      (hash) => plan.isLive(hash),
-      () => way.breathe(),
+    // The first map is written whatever it holds: it says that blobs may be gone because they were collected.
+    if (!changed && before.next > 0) {
+      core.collected = before;
+      return;
+    }
+    const data = encodeCollectedMap(map);
+    await writer.exclusively(() =>
+      writer.storeWrites([{ kind: 'whole', path: COLLECTED_FILE, data }]),
     );
-    return report;
+  } catch (error) {
+    // Nothing has been removed yet.
+    core.collected = before;
+    throw error;
   }
+}
 
-  async #rewriteGroup(
-    group: readonly PackUse[],
-    report: Report,
-    onDone: () => void,
-  ): Promise<void> {
-    const { plan, recent, way } = this.#options;
-    const places = await readPackPlaces(this.#writer.core.index, group, way);
+/** Carries a plan out, pack by pack. Each pack is removed in one frame, or not at all. */
+export async function sweepPacks(writer: Writer, options: SweepOptions): Promise<SweepReport> {
+  const { plan, age, recent, progress, way } = options;
+  const { core } = writer;
+  const isKept = ({ hash, pack, offset }: PlaceRef): boolean =>
+    age === undefined || !wasThere(age, pack, offset) || plan.isLive(hash) || writer.held.has(hash);
+  const lists = deadLists(writer, plan, isKept);
+  const uses = await measurePacks(core.index, isKept, lists.add, way);
+  const removedLists = await lists.drop();
+  const { rewrite, keptDeadBytes } = planPacks(uses, plan.deadShare);
+  const report: Report = {
+    removedBlobs: removedLists,
+    freedBytes: 0,
+    keptDeadBytes,
+    skippedForSpace: 0,
+  };
+  let done = 0;
+  for (const group of groupPacks(rewrite, PLACES_AT_ONCE)) {
+    progress?.(done, rewrite.length, 'packs');
+    const places = await readPackPlaces(core.index, group, way);
     for (const use of group) {
       const known = places.get(use.pack);
-      const isReady = (await this.#hasRoomFor(use)) && (await this.#close(use.pack));
+      const isReady = (await hasRoomFor(writer, use)) && (await close(writer, use.pack));
       if (known === undefined || !isReady) {
         skip(report, use);
         continue;
       }
-      const isLive = (hash: Hash, offset: number): boolean => this.#isKept(hash, use.pack, offset);
-      const options = { plan, isLive, recent, places: known, way };
       try {
-        const { removedBlobs, freedBytes } = await rewritePack(this.#writer, use.pack, options);
+        const rewriting = { plan, isKept, recent, places: known, way };
+        const { removedBlobs, freedBytes } = await rewritePack(writer, use.pack, rewriting);
         report.removedBlobs += removedBlobs;
         report.freedBytes += freedBytes;
       } catch (error) {
@@ -162,92 +128,77 @@ export class Sweep {
         skip(report, use);
       }
       places.delete(use.pack);
-      onDone();
+      progress?.((done += 1), rewrite.length, 'packs');
     }
   }
+  // Dead blobs leave the cache only now: their bytes could have been read again until the last pack was gone.
+  await core.blobs.forgetUnless(
+    (hash) => plan.isLive(hash),
+    () => way.breathe(),
+  );
+  return report;
+}
 
-  #isKept(hash: Hash, pack: number, offset: number): boolean {
-    const { age, plan } = this.#options;
-    if (age === undefined || !wasThere(age, pack, offset)) return true;
-    return plan.isLive(hash) || this.#writer.held.has(hash);
-  }
+async function hasRoomFor({ core }: Writer, { liveBytes }: PackUse): Promise<boolean> {
+  if (liveBytes === 0) return true;
+  const { files } = core;
+  return (await files.io.freeBytes(files.root)) >= liveBytes + ROOM_TO_LEAVE_BYTES;
+}
 
-  async #hasRoomFor({ liveBytes }: PackUse): Promise<boolean> {
-    if (liveBytes === 0) return true;
-    const { files } = this.#writer.core;
-    return (await files.io.freeBytes(files.root)) >= liveBytes + ROOM_TO_LEAVE_BYTES;
-  }
-
-  /** Closes a pack that still takes records. Returns false when a put is writing to it. */
-  async #close(number: number): Promise<boolean> {
-    return this.#writer.exclusively(async () => {
-      const { core } = this.#writer;
-      const pack = core.tails.packs.find((open) => open.number === number);
-      if (pack === undefined) return true;
-      return this.#writer.bulk.withoutPuts(number, () =>
-        this.#writer.storeWrites([closePack(pack)]),
-      );
-    });
-  }
+/** Closes a pack that still takes records. Returns false when a put is writing to it. */
+async function close(writer: Writer, number: number): Promise<boolean> {
+  return writer.exclusively(async () => {
+    const pack = writer.core.tails.packs.find((open) => open.number === number);
+    if (pack === undefined) return true;
+    return writer.bulk.withoutPuts(number, () => writer.storeWrites([closePack(pack)]));
+  });
 }
 
 // The list of a large blob lies in another pack than its chunks, and that pack may be mostly alive and stay. So
 // dead lists are removed before any chunk. A list is never without its chunks, whatever is rewritten, skipped or
 // interrupted after this.
 
-/** Overwrites lists that are not kept. Asks the plan again between two commits. */
-class DeadLists {
-  readonly #writer: Writer;
-  readonly #isKept: (place: BlobPlace) => boolean;
-  readonly #plan: Pick<SweepPlan, 'settle'>;
-  #page: BlobPlace[] = [];
-  /** The number of lists that were overwritten. */
-  dropped = 0;
-
-  constructor(
-    writer: Writer,
-    plan: Pick<SweepPlan, 'settle'>,
-    isKept: (place: BlobPlace) => boolean,
-  ) {
-    this.#writer = writer;
-    this.#plan = plan;
-    this.#isKept = isKept;
-  }
-
-  /** Takes every place that is not kept. The lists among them are removed later. */
-  add(place: BlobPlace): Promise<void> | undefined {
-    if (place.codec !== BlobCodec.chunks) return undefined;
-    this.#page.push(place);
-    return this.#page.length < PAGE_LISTS ? undefined : this.drop();
-  }
-
-  async drop(): Promise<void> {
-    const page = this.#page;
-    this.#page = [];
-    if (page.length === 0) return;
-    await this.#writer.exclusively(async () => {
-      await this.#plan.settle?.();
-      const dead = page.filter((place) => !this.#isKept(place));
-      await overwriteRecords(this.#writer, dead);
-      this.dropped += dead.length;
+/** Overwrites the lists among the places that are not kept. Asks the plan again between two commits. */
+function deadLists(
+  writer: Writer,
+  plan: Pick<SweepPlan, 'settle'>,
+  isKept: (place: BlobPlace) => boolean,
+): {
+  readonly add: (place: BlobPlace) => Promise<unknown> | undefined;
+  readonly drop: () => Promise<number>;
+} {
+  let dropped = 0;
+  let page: BlobPlace[] = [];
+  const drop = async (): Promise<number> => {
+    const places = page;
+    page = [];
+    if (places.length === 0) return dropped;
+    await writer.exclusively(async () => {
+      await plan.settle?.();
+      const dead = places.filter((place) => !isKept(place));
+      await overwriteRecords(writer, dead);
+      dropped += dead.length;
     });
-  }
-}
-
-interface MeasureOptions {
-  readonly isKept: (place: BlobPlace) => boolean;
-  /** Called for every place that is not kept. */
-  readonly onDead: (place: BlobPlace) => Promise<void> | void;
-  readonly way: GiveWay;
+    return dropped;
+  };
+  const add = (place: BlobPlace): Promise<unknown> | undefined => {
+    if (place.codec !== BlobCodec.chunks) return undefined;
+    page.push(place);
+    return page.length < PAGE_LISTS ? undefined : drop();
+  };
+  return { add, drop };
 }
 
 /**
  * Measures how much of each pack is alive. A blob may lie in several places after an interrupted collection. Then
- * the place that the index finds counts, and the others count as dead.
+ * the place that the index finds counts, and the others count as dead. `onDead` is called for every place that is not
+ * kept.
  */
 async function measurePacks(
   index: Index,
-  { isKept, onDead, way }: MeasureOptions,
+  isKept: (place: BlobPlace) => boolean,
+  onDead: (place: BlobPlace) => Promise<unknown> | undefined,
+  way: GiveWay,
 ): Promise<PackUse[]> {
   const uses = new Map<number, { -readonly [Key in keyof PackUse]: PackUse[Key] }>();
   const count = (place: BlobPlace, isAlive: boolean, sign: 1 | -1): void => {
@@ -259,7 +210,7 @@ async function measurePacks(
   };
   let before: { place: BlobPlace; isAlive: boolean } | undefined;
   // The places of one blob come one after the other.
-  for (const place of index.walkBlobs()) {
+  for (const place of index.flushed().walkBlobs()) {
     const kept = isKept(place);
     let isAlive = kept;
     if (isAlive && before?.isAlive === true && before.place.hash === place.hash) {

@@ -1,29 +1,30 @@
 import type { Hash, TurnId } from '../../../base/brand.ts';
 import { canonicalJson } from '../../../base/canonical-json.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
-import { encodeAliasRecord } from '../../../format/alias-record.ts';
+import { encodeAliasRecord, encodeErasedRecord } from '../../../format/blob-record.ts';
 import { crc32 } from '../../../format/bytes.ts';
 import {
   addCollected,
   type CollectedMap,
   encodeCollectedMap,
+  encodeDelta,
+  encodeTurnRecord,
+  encodeTypeLine,
   extendCollected,
-} from '../../../format/collected-map.ts';
-import { encodeDocDifference } from '../../../format/doc-difference.ts';
-import { type DocRecord, encodeDocRecord } from '../../../format/doc-record.ts';
-import { encodeErasedRecord } from '../../../format/erased-record.ts';
+} from '../../../format/turn-record.ts';
+import {
+  type DocRecord,
+  encodeDocDifference,
+  encodeDocRecord,
+} from '../../../format/doc-record.ts';
 import { encodeHeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { LOG_EXTENT_BYTES, encodeLogExtent } from '../../../format/log-extent.ts';
-import { encodeDelta } from '../../../format/open-turn.ts';
 import { encodePatchRecord } from '../../../format/patch-record.ts';
-import { encodeTurnRecord } from '../../../format/turn-record.ts';
-import { encodeTypeLine } from '../../../format/type-line.ts';
 import type { Draft, LogDraft, OpenDraft, OpenTurn } from '../../plan/draft.ts';
 import type { DocWritten, EncodedGroup } from '../core/core.ts';
 import { advanceTails } from '../core/truths.ts';
-import type { DocBase, DocBases } from '../docs/doc-bases.ts';
-import { DOCS_FILE, contextDoc } from '../docs/doc-log.ts';
+import { contextDoc, type DocBase, type DocBases, DOCS_FILE } from '../docs/doc-log.ts';
 import { HEAD_RECORDS } from '../heads/head-table.ts';
 import { extentsFile } from '../logs/line-log.ts';
 import { openFileBytes, openTurnFile } from '../open-turns/open-turns.ts';

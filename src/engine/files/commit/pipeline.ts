@@ -7,8 +7,7 @@ import { planBatch } from '../../plan/plan-batch.ts';
 import type { ChangeListeners, Planned } from '../../plan/report.ts';
 import type { Core } from '../core/core.ts';
 import type { IndexKeeper } from '../core/index-keeper.ts';
-import type { Checkpoint } from '../journal/checkpoint-file.ts';
-import type { Checkpointer } from '../journal/checkpointer.ts';
+import type { Checkpoint, Checkpointer } from '../journal/checkpoint-file.ts';
 import { type Journal, leaveMark } from '../journal/journal.ts';
 import type { Compressor } from '../compress/compressor.ts';
 import { CommitQueue, GROUP_BATCHES_MAX, type Submission, WaitingCommit } from './commit-queue.ts';
@@ -55,14 +54,6 @@ export interface PipelineParts {
   readonly onSettled: () => Promise<void>;
   /** Makes a blob ready that a plan turned out to need. */
   readonly prepare: (blob: BlobPut) => Promise<Prepared>;
-}
-
-/** One frame to be stored: its writes, and the changes to memory that make it visible. */
-interface FrameDraft {
-  readonly writes: readonly JournalWrite[];
-  readonly publish: () => void;
-  /** True when the frame frees more room than it takes. */
-  readonly makesRoom: boolean;
 }
 
 export class Pipeline {
@@ -126,7 +117,7 @@ export class Pipeline {
   /** Stores writes that change files and no meaning. Call this within `exclusively`. */
   async storeWrites(writes: readonly JournalWrite[], publish: () => void): Promise<void> {
     await this.#makeReady(true);
-    await this.#carryOut({ writes, publish, makesRoom: true }, false);
+    await this.#carryOut(writes, publish, { makesRoom: true, alone: false });
     this.#parts.keeper.flushQuietly(this.mendBetween);
   }
 
@@ -248,7 +239,7 @@ export class Pipeline {
     await this.#makeReady(makesRoom);
     const encoded = encodeGroup(draft, core.tails, core.newPack, core);
     const publish = (): void => core.absorb(draft, encoded);
-    await this.#carryOut({ writes: encoded.writes, publish, makesRoom }, this.#underWay === 1);
+    await this.#carryOut(encoded.writes, publish, { makesRoom, alone: this.#underWay === 1 });
   }
 
   /** From here on, the files are as the last frame left them, and there is room for the next one. */
@@ -263,8 +254,15 @@ export class Pipeline {
     });
   }
 
-  /** Make durable, apply, publish. `alone`: this thread has nothing else to do until the frame is durable. */
-  async #carryOut({ writes, publish, makesRoom }: FrameDraft, alone: boolean): Promise<void> {
+  /**
+   * Make durable, apply, publish: `publish` changes memory so that the frame is visible. `makesRoom`: the frame frees more
+   * room than it takes. `alone`: this thread has nothing else to do until the frame is durable.
+   */
+  async #carryOut(
+    writes: readonly JournalWrite[],
+    publish: () => void,
+    { makesRoom, alone }: { readonly makesRoom: boolean; readonly alone: boolean },
+  ): Promise<void> {
     const { core, journal, mark, reserve, checkpointer } = this.#parts;
     const seq = core.seq + 1;
     const frame = encodeFrame(seq, writes, core.files.frameSalt);

@@ -8,8 +8,7 @@ import type { Core } from '../core/core.ts';
 import { advanceTails } from '../core/truths.ts';
 import { closeAll } from '../disk/file-handles.ts';
 import { ifRoom } from '../disk/io-error.ts';
-import type { Age, Checkpoint } from '../journal/checkpoint-file.ts';
-import { Checkpointer } from '../journal/checkpointer.ts';
+import { type Age, type Checkpoint, Checkpointer } from '../journal/checkpoint-file.ts';
 import { BlobIntake, HeldBlobs, type Prepared } from '../packs/blob-intake.ts';
 import { BulkPacks } from '../packs/bulk-packs.ts';
 import { Compressor } from '../compress/compressor.ts';
@@ -42,7 +41,8 @@ export class Writer {
   readonly #checkpointer: Checkpointer;
   readonly #intake: BlobIntake;
   readonly #compressor: Compressor = new Compressor();
-  readonly #upkeep: UpkeepLock = new UpkeepLock();
+  /** Only one upkeep task runs at a time: a backup must not see packs go, a check must not see a half-swept store. */
+  #upkeep: { readonly what: string; readonly ended: Promise<void> } | undefined;
   /** Commits with large blobs that are not decided yet. */
   #preparing = 0;
 
@@ -56,8 +56,7 @@ export class Writer {
     const [checkpointer, compressor] = [this.#checkpointer, this.#compressor];
     const prepare = (blob: BlobPut): Promise<Prepared> => this.#intake.prepareAlone(blob);
     this.#pipeline = new Pipeline({ ...parts, checkpointer, compressor, listeners, prepare });
-    const state = { tails: () => core.tails.packs, newPack: core.newPack };
-    this.bulk = new BulkPacks(core.files, state, journal);
+    this.bulk = new BulkPacks(core, journal);
     const store = {
       hasBlob: core.hasLasting.bind(core),
       lease: async () => {
@@ -155,9 +154,20 @@ export class Writer {
     }
   }
 
+  /** Begins an upkeep task. Call the result when it has ended. */
   takeUpkeep(what: string): () => void {
     this.#assertAccepting();
-    return this.#upkeep.take(what);
+    const holder = this.#upkeep?.what;
+    if (holder !== undefined) {
+      throw locked('upkeep', holder, `${what} cannot run while ${holder} runs; wait until it ends`);
+    }
+    let resolve: (() => void) | undefined;
+    const task = { what, ended: new Promise<void>((end) => (resolve = end)) };
+    this.#upkeep = task;
+    return () => {
+      if (this.#upkeep === task) this.#upkeep = undefined;
+      resolve?.();
+    };
   }
 
   /** Rebuilds the index, if `error` came from it. Returns whether a retry may work. Not for use within a group. */
@@ -199,7 +209,7 @@ export class Writer {
   async close(): Promise<void> {
     this.#pipeline.closing = true;
     this.#checkpointer.stop();
-    await this.#upkeep.idle();
+    await this.#upkeep?.ended;
     // Large blobs take a while to be written before their batch joins the queue.
     while (this.#preparing > 0) await new Promise((resolve) => setImmediate(resolve));
     await this.#pipeline.drain();
@@ -222,32 +232,5 @@ export class Writer {
   #assertAccepting(): void {
     if (this.#pipeline.closing) throw storeClosed();
     if (this.#parts.journal.broken !== undefined) throw this.#parts.journal.broken;
-  }
-}
-
-/** Only one upkeep task runs at a time: a backup must not see packs go, a check must not see a half-swept store. */
-class UpkeepLock {
-  #holder: string | undefined;
-  #waiting: (() => void)[] = [];
-
-  /** Takes the lock for `what`. Call the result to release it. */
-  take(what: string): () => void {
-    const holder = this.#holder;
-    if (holder !== undefined) {
-      throw locked('upkeep', holder, `${what} cannot run while ${holder} runs; wait until it ends`);
-    }
-    this.#holder = what;
-    let taken = true;
-    return () => {
-      if (!taken) return;
-      taken = false;
-      this.#holder = undefined;
-      for (const go of this.#waiting.splice(0)) go();
-    };
-  }
-
-  /** Resolves when the lock is free. */
-  async idle(): Promise<void> {
-    if (this.#holder !== undefined) await new Promise<void>((go) => this.#waiting.push(go));
   }
 }

@@ -1,11 +1,14 @@
 import { fieldsOf, mustReadContextMeta } from '../../context-meta.ts';
 import type { Hash, KeyHash, TurnId } from '../../../base/brand.ts';
 import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
-import { NOTHING_COLLECTED, isCollected } from '../../../format/collected-map.ts';
-import type { CollectedMap } from '../../../format/collected-map.ts';
+import {
+  type CollectedMap,
+  type DeclaredType,
+  isCollected,
+  NOTHING_COLLECTED,
+} from '../../../format/turn-record.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { DeclaredType } from '../../../format/type-line.ts';
 import type { Tips } from '../../engine.ts';
 import { Draft } from '../../plan/draft.ts';
 import type { Intake } from '../../plan/prepared-batch.ts';
@@ -14,9 +17,7 @@ import type { ContextMeta, DocRow, FsRootRow, PatchRow } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { Reliance } from '../../upkeep.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import { DocBases } from '../docs/doc-bases.ts';
-import type { DocBase } from '../docs/doc-bases.ts';
-import { contextDoc, DOCS_FILE, readDoc } from '../docs/doc-log.ts';
+import { contextDoc, type DocBase, DocBases, DOCS_FILE, readDoc } from '../docs/doc-log.ts';
 import type { DocPlace, Totals } from '../index/shelf.ts';
 import { HEAD_RECORDS, HeadTable, indexHead, withOpen } from '../heads/head-table.ts';
 import type { Index } from '../index/store-index.ts';
@@ -273,10 +274,13 @@ export class Core implements State {
   /** Skips the engine's own documents, `contexts/<number>`. */
   listDocs(prefix: string, limit: number, after: string | undefined): string[] {
     this.damage.assertWhole('docs');
-    const page = this.index.listDocs(prefix, limit, after);
+    const page = this.index.flushed().listDocs(prefix, limit, after);
     const own = page.findIndex((name) => name.startsWith('contexts/'));
     if (own === -1) return page;
-    return [...page.slice(0, own), ...this.index.listDocs(prefix, limit - own, 'contexts/~')];
+    return [
+      ...page.slice(0, own),
+      ...this.index.flushed().listDocs(prefix, limit - own, 'contexts/~'),
+    ];
   }
 
   async getLogState(name: string): Promise<LogState | undefined> {

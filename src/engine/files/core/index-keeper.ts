@@ -3,29 +3,24 @@ import type { Progress } from '../../engine.ts';
 import type { Core } from './core.ts';
 import { Index } from '../index/store-index.ts';
 import { type ContextPlace, type Shelf, ShelfDamaged, type ShelfSource } from '../index/shelf.ts';
+import type { StateWriter } from '../truth/state.ts';
 import type { Rebuild } from '../truth/truth.ts';
 import { rebuildIndex } from './truths.ts';
 
 type Known = Pick<Rebuild, 'isUsed' | 'seen'>;
 
-interface BetweenGroups {
-  exclusively<T>(work: () => Promise<T>): Promise<T>;
-}
-
 /** Keeps the index up to date with the store, and rebuilds it when it cannot be trusted. */
 export class IndexKeeper {
   readonly #core: Core;
   readonly #source: ShelfSource;
-  readonly #seq: () => number;
   #shelf: Shelf;
   /** The promise of callers that wait for an index rebuild between two groups. */
   #mending: Promise<boolean> | undefined;
 
-  /** `seq` gives the last frame that the index was told of. */
-  constructor(core: Core, source: ShelfSource, seq: () => number) {
+  /** `core.seq` is the last frame that the index was told of. */
+  constructor(core: Core, source: ShelfSource) {
     this.#core = core;
     this.#source = source;
-    this.#seq = seq;
     this.#shelf = source.open();
     core.index = this.#wrap(this.#shelf);
   }
@@ -47,7 +42,7 @@ export class IndexKeeper {
   }
 
   /** Like `mend`, between two groups: commits that arrive meanwhile would not be in the new index. */
-  async mendBetween(error: unknown, groups: BetweenGroups): Promise<boolean> {
+  async mendBetween(error: unknown, groups: Pick<StateWriter, 'exclusively'>): Promise<boolean> {
     if (!(error instanceof ShelfDamaged)) return false;
     this.#mending ??= groups
       .exclusively(() => this.mend(error))
@@ -79,7 +74,7 @@ export class IndexKeeper {
 
   /** For a missing or outdated index. An index that has seen every frame is trusted, except for its damage. */
   async renew(): Promise<void> {
-    if (this.#shelf.positions()['seq'] === this.#seq()) await this.reindex();
+    if (this.#shelf.positions()['seq'] === this.#core.seq) await this.reindex();
     else await this.rebuild();
   }
 
@@ -117,7 +112,8 @@ export class IndexKeeper {
     }
     this.#shelf = this.#source.install(fresh, this.#shelf);
     core.index = this.#wrap(this.#shelf);
-    if (this.#shelf.positions()['seq'] !== this.#seq()) throw new ShelfDamaged('it did not arrive');
+    if (this.#shelf.positions()['seq'] !== this.#core.seq)
+      throw new ShelfDamaged('it did not arrive');
   }
 
   close(): void {
@@ -126,7 +122,7 @@ export class IndexKeeper {
 
   #wrap(shelf: Shelf): Index {
     const positions = () => ({
-      seq: this.#seq(),
+      seq: this.#core.seq,
       damaged: this.#core.damage.places.length > 0 ? 1 : 0,
     });
     return new Index({ shelf, positions });
@@ -146,7 +142,7 @@ function contextOf(index: Index, context: number): ContextPlace | undefined {
 function packsOf(index: Index): Set<number> {
   const packs = new Set<number>();
   try {
-    for (const { pack } of index.walkBlobs()) packs.add(pack);
+    for (const { pack } of index.flushed().walkBlobs()) packs.add(pack);
   } catch (error) {
     if (!(error instanceof ShelfDamaged)) throw error;
   }

@@ -1,14 +1,15 @@
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Checkpoint } from '../journal/checkpoint-file.ts';
-import { corrupt, ifRoom, toQuipuError } from '../disk/io-error.ts';
-import { SEGMENTS } from '../journal/journal.ts';
-import { ERASED_FILE } from '../packs/erased-blobs.ts';
+import { withFile } from '../disk/file-handles.ts';
+import { corrupt, ifRoom, withCodes } from '../disk/io-error.ts';
 import {
   type JournalStart,
   markedSeq,
   readJournal,
   secureLastFrame,
-} from '../journal/read-journal.ts';
+  SEGMENTS,
+} from '../journal/journal.ts';
+import { ERASED_FILE } from '../packs/erased-blobs.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { isTails, type Tails } from '../truth/state.ts';
 import { advanceTails, fileLengths } from './truths.ts';
@@ -23,19 +24,15 @@ export interface Replayed {
   readonly erased: boolean;
 }
 
-export interface ReplayOptions {
-  /** Called when there is no room for a write, which then waits. Without this callback, that is a failure. */
-  readonly onFull?: () => void;
-}
-
 /**
  * Applies every frame after the checkpoint to the files, again if need be. A frame says which bytes stand where, so
- * applying it twice changes nothing. The files are not synced yet.
+ * applying it twice changes nothing. The files are not synced yet. `onFull` is called when there is no room for a
+ * write, which then waits. Without it, that is a failure.
  */
 export async function replayJournal(
   files: StoreFiles,
   checkpoint: Checkpoint,
-  { onFull }: ReplayOptions = {},
+  onFull?: () => void,
 ): Promise<Replayed> {
   const left = (work: () => Promise<void>): Promise<void> =>
     onFull === undefined ? work() : ifRoom(work, onFull);
@@ -102,18 +99,6 @@ export function startOf({ seq, body }: Checkpoint): JournalStart {
   return { ...body.journal, seq, synced: body.durability === 'safe' };
 }
 
-/** Calls back for every frame after `seq`, which must not be before the checkpoint. */
-export async function readFramesAfter(
-  files: StoreFiles,
-  checkpoint: Checkpoint,
-  seq: number,
-  onFrame: (frame: number, writes: readonly JournalWrite[]) => Promise<void>,
-): Promise<void> {
-  await readJournal(files, startOf(checkpoint), async (frame, writes) => {
-    if (frame > seq) await onFrame(frame, writes);
-  });
-}
-
 /** Bytes written directly to a pack were synced before the frame that names them. */
 async function checkExtents(files: StoreFiles, writes: readonly JournalWrite[]): Promise<void> {
   for (const write of writes) {
@@ -132,16 +117,11 @@ export async function cutToTails(
   for (const [name, length] of lengths) {
     if ((await files.size(name)) <= length) continue;
     const path = files.pathOf(name);
-    try {
-      const file = await files.io.open(path, 'write');
-      try {
+    const cut = (): Promise<void> =>
+      withFile(files.io, path, 'write', async (file) => {
         await file.truncate(length);
         await file.sync();
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      throw toQuipuError(error, path);
-    }
+      });
+    await withCodes(path, cut);
   }
 }

@@ -1,4 +1,5 @@
 import type { Io, IoFile } from '../../io.ts';
+import { SyncFailure } from './io-error.ts';
 
 // Files of a store: handles that are shared by name, writes that are whole, syncs that are certain.
 // Invariant: a handle is closed only when it is not in use and has nothing to sync.
@@ -110,6 +111,17 @@ export class FileHandles {
   }
 }
 
+/** Opens a file, and closes it once `work` is done. */
+export async function withFile(
+  io: Io,
+  path: string,
+  mode: OpenMode,
+  work: (file: IoFile) => Promise<void>,
+): Promise<void> {
+  const file = await io.open(path, mode);
+  await closeAll([() => work(file), () => file.close()]);
+}
+
 /** A short write is an error: half a record must never pass for a whole one. */
 export async function writeFully(file: IoFile, bytes: Uint8Array, position: number): Promise<void> {
   const written = await file.write(bytes, position);
@@ -131,14 +143,11 @@ export async function writeNew(
   bytes: Uint8Array,
   position = 0,
 ): Promise<void> {
-  const file = await io.open(path, 'create');
-  try {
+  await withFile(io, path, 'create', async (file) => {
     await file.truncate(0);
     if (bytes.length > 0) await writeFully(file, bytes, position);
     await syncFile(file);
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 /** For files that recovery and checkpoints write themselves. The bytes are durable when this resolves. */
@@ -147,24 +156,10 @@ export async function writeAndSync(
   path: string,
   { bytes, position }: { bytes: Uint8Array; position: number },
 ): Promise<void> {
-  const file = await io.open(path, 'write');
-  try {
+  await withFile(io, path, 'write', async (file) => {
     await writeFully(file, bytes, position);
     await syncFile(file);
-  } finally {
-    await file.close();
-  }
-}
-
-/**
- * A sync that failed. The kernel may have dropped the pages that it could not write and call them clean. So a
- * second sync proves nothing, and the caller must stop acknowledging.
- */
-export class SyncFailure extends Error {
-  constructor(cause: unknown) {
-    super('a sync failed', { cause });
-    this.name = 'SyncFailure';
-  }
+  });
 }
 
 export async function syncFile(file: IoFile): Promise<void> {

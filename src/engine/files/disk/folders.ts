@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Io } from '../../io.ts';
-import { SyncFailure, syncFolder } from './file-handles.ts';
-import { corrupt } from './io-error.ts';
+import { syncFolder } from './file-handles.ts';
+import { corrupt, SyncFailure } from './io-error.ts';
 import type { StoreFiles } from './store-files.ts';
 
 /** The sorted names in a folder that every store has, waiting writes included. */

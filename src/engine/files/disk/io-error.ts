@@ -10,9 +10,30 @@ function errnoOf(code: string | undefined): string | undefined {
   return /^SQLITE_(READONLY|PERM)/.test(code) ? 'EACCES' : 'EIO';
 }
 
+/**
+ * A sync that failed. The kernel may have dropped the pages that it could not write and call them clean. So a
+ * second sync proves nothing, and the caller must stop acknowledging.
+ */
+export class SyncFailure extends Error {
+  constructor(cause: unknown) {
+    super('a sync failed', { cause });
+    this.name = 'SyncFailure';
+  }
+}
+
+/** Runs `work`, whose errors get their stable codes. */
+export async function withCodes<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toQuipuError(error, path);
+  }
+}
+
 /** Gives an operating system's error its stable code and says what to do. Other errors pass unchanged. */
 export function toQuipuError(error: unknown, path: string): Error {
   if (error instanceof QuipuError) return error;
+  if (error instanceof SyncFailure) return toQuipuError(error.cause, path);
   const errno = errnoOf((error as NodeJS.ErrnoException | undefined)?.code);
   if (!(error instanceof Error)) return new Error(String(error));
   if (errno === undefined) return error;

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { promisify } from 'node:util';
 import type { Io, IoFile, IoLock } from '../../io.ts';
 import { takeOwnerLock } from './owner-lock.ts';
 
@@ -18,6 +19,12 @@ const INLINE_WRITE_BYTES = 512 * 1024;
  * nothing else. So another thread closes a removed file of at least this size.
  */
 const LARGE_REMOVED_BYTES = 1024 * 1024;
+
+const fsync = promisify(fs.fsync);
+const fdatasync = promisify(fs.fdatasync);
+const closeApart = promisify(fs.close);
+const readApart = promisify(fs.read);
+const writeApart = promisify(fs.write);
 
 /** The real disk. */
 export const nodeIo: Io = {
@@ -68,9 +75,7 @@ export const nodeIo: Io = {
   async syncDir(path) {
     const fd = fs.openSync(path, fs.constants.O_RDONLY);
     try {
-      await new Promise<void>((resolve, reject) => {
-        fs.fsync(fd, (error) => (error === null ? resolve() : reject(error)));
-      });
+      await fsync(fd);
     } finally {
       fs.closeSync(fd);
     }
@@ -104,7 +109,7 @@ class NodeFile implements IoFile {
       const got =
         left <= INLINE_READ_BYTES
           ? fs.readSync(this.#fd, into, filled, left, position + filled)
-          : await this.#readApart(into, filled, position + filled);
+          : (await readApart(this.#fd, into, filled, left, position + filled)).bytesRead;
       if (got === 0) break;
       filled += got;
     }
@@ -115,22 +120,12 @@ class NodeFile implements IoFile {
     if (bytes.length <= INLINE_WRITE_BYTES) {
       return fs.writeSync(this.#fd, bytes, 0, bytes.length, position);
     }
-    return new Promise((resolve, reject) => {
-      fs.write(this.#fd, bytes, 0, bytes.length, position, (error, written) => {
-        if (error === null) resolve(written);
-        else reject(error);
-      });
-    });
+    return (await writeApart(this.#fd, bytes, 0, bytes.length, position)).bytesWritten;
   }
 
   async sync(here = false): Promise<void> {
-    if (here) {
-      fs.fdatasyncSync(this.#fd);
-      return undefined;
-    }
-    return new Promise((resolve, reject) => {
-      fs.fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
-    });
+    if (here) fs.fdatasyncSync(this.#fd);
+    else await fdatasync(this.#fd);
   }
 
   async truncate(length: number): Promise<void> {
@@ -143,23 +138,7 @@ class NodeFile implements IoFile {
 
   async close(): Promise<void> {
     const { nlink, size } = fs.fstatSync(this.#fd);
-    if (nlink > 0 || size < LARGE_REMOVED_BYTES) {
-      fs.closeSync(this.#fd);
-      return undefined;
-    }
-    return new Promise((resolve, reject) => {
-      fs.close(this.#fd, (error) =>
-        error === null || error === undefined ? resolve() : reject(error),
-      );
-    });
-  }
-
-  #readApart(into: Uint8Array, filled: number, position: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      fs.read(this.#fd, into, filled, into.length - filled, position, (error, got) => {
-        if (error === null) resolve(got);
-        else reject(error);
-      });
-    });
+    if (nlink > 0 || size < LARGE_REMOVED_BYTES) fs.closeSync(this.#fd);
+    else await closeApart(this.#fd);
   }
 }

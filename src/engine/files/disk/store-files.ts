@@ -3,8 +3,15 @@ import { type FormatFile, frameSaltOf } from '../../../format/format-file.ts';
 import { HEAD_RECORD_BYTES } from '../../../format/head-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import type { Io, IoFile } from '../../io.ts';
-import { FileHandles, type OpenMode, syncFile, syncFolder, writeFully } from './file-handles.ts';
-import { toQuipuError } from './io-error.ts';
+import {
+  FileHandles,
+  type OpenMode,
+  syncFile,
+  syncFolder,
+  withFile,
+  writeFully,
+} from './file-handles.ts';
+import { toQuipuError, withCodes } from './io-error.ts';
 import {
   WAITING_FILE,
   WaitingRecords,
@@ -75,7 +82,7 @@ export class StoreFiles {
   }
 
   /** Up to `length` bytes from `position`; fewer at the end, none when the file is missing. */
-  async read(name: string, position: number, wanted: number): Promise<Uint8Array> {
+  async read(name: string, position: number, wanted: number): Promise<Buffer> {
     const length = wanted <= TRUSTED_BYTES ? wanted : await this.#bytesFrom(name, position, wanted);
     const into = Buffer.allocUnsafe(length);
     for (;;) {
@@ -154,11 +161,7 @@ export class StoreFiles {
   async #tryWaiting(): Promise<void> {
     while (this.#waiting[0] !== undefined) {
       const write = this.#waiting[0];
-      try {
-        await this.#applyOne(write);
-      } catch (error) {
-        throw toQuipuError(error, this.pathOf(write.path));
-      }
+      await withCodes(this.pathOf(write.path), () => this.#applyOne(write));
       this.#waiting = this.#waiting.slice(1);
     }
   }
@@ -185,11 +188,7 @@ export class StoreFiles {
    * Everything applied before the call is on the disk when this resolves. For waiting writes, call `catchUp` first.
    */
   async syncAll(): Promise<void> {
-    try {
-      await this.#flushHeads();
-    } catch (error) {
-      throw toQuipuError(error, this.pathOf(WAITING_FILE));
-    }
+    await withCodes(this.pathOf(WAITING_FILE), () => this.#flushHeads());
     const names = [...this.#dirty];
     const folders = [...this.#dirtyFolders];
     this.#dirty.clear();
@@ -261,12 +260,7 @@ export class StoreFiles {
     // No log or document has this name, so no file is in the way and none is overwritten.
     const aside = this.pathOf(`${name}~new`);
     await this.io.remove(aside);
-    const file = await this.io.open(aside, 'create');
-    try {
-      await write(file);
-    } finally {
-      await file.close();
-    }
+    await withFile(this.io, aside, 'create', write);
     await this.io.rename(aside, this.pathOf(name));
     this.#handles.drop(name);
     this.#dirty.add(name);
@@ -282,25 +276,24 @@ export class StoreFiles {
     pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     { sync = true }: { readonly sync?: boolean } = {},
   ): Promise<void> {
-    try {
-      await this.#replace(name, async (file) => {
-        let at = 0;
-        let synced = 0;
-        for await (const piece of pieces) {
-          await writeFully(file, piece, at);
-          at += piece.length;
-          if (!sync || at - synced < UNSYNCED_BYTES_MAX) continue;
-          await syncFile(file);
-          synced = at;
-        }
-        if (sync) await syncFile(file);
-      });
+    const write = async (file: IoFile): Promise<void> => {
+      let at = 0;
+      let synced = 0;
+      for await (const piece of pieces) {
+        await writeFully(file, piece, at);
+        at += piece.length;
+        if (!sync || at - synced < UNSYNCED_BYTES_MAX) continue;
+        await syncFile(file);
+        synced = at;
+      }
+      if (sync) await syncFile(file);
+    };
+    await withCodes(this.pathOf(name), async () => {
+      await this.#replace(name, write);
       if (sync) await syncFolder(this.io, this.pathOf(folderOf(name)));
-      // Nothing is left to sync, and others may remove a note by its name.
-      this.#dirty.delete(name);
-    } catch (error) {
-      throw toQuipuError(error, this.pathOf(name));
-    }
+    });
+    // Nothing is left to sync, and others may remove a note by its name.
+    this.#dirty.delete(name);
   }
 
   async #readFile(name: string, into: Uint8Array, position: number): Promise<number> {

@@ -15,9 +15,8 @@ import {
 } from './doc-log.ts';
 import type { DocPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
-import { type Check, checkLengths } from '../truth/check.ts';
+import { type Check, checkLengths, type Found, staleIndex, lost } from '../truth/check.ts';
 import type { CopyJob } from '../truth/copy.ts';
-import { type Found, staleIndex } from '../truth/findings.ts';
 import type { State } from '../truth/state.ts';
 import type { Mend, Rebuild, Truth } from '../truth/truth.ts';
 import { crc32 } from '../../../format/bytes.ts';
@@ -220,12 +219,8 @@ async function checkName(
       return;
     }
     const what = `contexts ${holder} and ${id} have the same name; rename one of them`;
-    const about = {
-      file: DOCS_FILE,
-      offset: core.index.findDoc(document)?.offset ?? 0,
-      id: String(id),
-    };
-    findings.add({ what, ...about, severity: 'lost', length: 0 });
+    const offset = core.index.findDoc(document)?.offset ?? 0;
+    findings.add({ ...lost(DOCS_FILE, offset, what), id: String(id) });
   });
 }
 
@@ -279,7 +274,7 @@ async function publishedContent(
 }
 
 function damagedDoc(what: string, { offset, length }: DocItem): Found {
-  return { what, file: DOCS_FILE, offset, severity: 'lost', length };
+  return lost(DOCS_FILE, offset, what, length);
 }
 
 function isJson(text: string): boolean {

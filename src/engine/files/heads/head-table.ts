@@ -10,6 +10,7 @@ import {
 import { decodeHeadMoves, headMovesName, type HeadMove } from '../../../format/head-moves.ts';
 import { corrupt, REPAIR } from '../disk/io-error.ts';
 import { openTurnFile } from '../open-turns/open-turns.ts';
+import type { ContextPlace } from '../index/shelf.ts';
 import type { Index } from '../index/store-index.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import { RecordFile } from '../truth/record-file.ts';
@@ -31,10 +32,7 @@ export const HEAD_RECORDS: RecordFile<HeadRecord> = new RecordFile({
 const CACHED_HEAD_BYTES = 256;
 
 /** Other facts about a context, from its turns and its document. */
-export interface SeenContext {
-  readonly head: number;
-  readonly removed: boolean;
-}
+type SeenContext = Pick<ContextPlace, 'head' | 'removed'>;
 
 /** The head of each context. Slots are written in place, always through the journal. */
 export class HeadTable {
@@ -63,12 +61,9 @@ export class HeadTable {
     // An intact slot can still be an old one that a disk brought back. Other facts about the context must agree.
     const expected = seen(id);
     if (expected !== undefined && isOld(record, expected)) {
-      throw corrupt(
-        HEADS_FILE,
-        offset,
-        `context ${id} is at turn ${record.head}, but ${expected.removed ? 'was removed' : `got to turn ${expected.head}`}`,
-        REPAIR,
-      );
+      const was = expected.removed ? 'was removed' : `got to turn ${expected.head}`;
+      const what = `context ${id} is at turn ${record.head}, but ${was}`;
+      throw corrupt(HEADS_FILE, offset, what, REPAIR);
     }
     // The head may have moved while the slot was read.
     const moved = this.#heads.get(id);
@@ -109,11 +104,6 @@ export async function readMove(core: State, id: number): Promise<HeadMove | unde
 /** Tells the index where a context is. */
 export function indexHead(index: Index, head: HeadRecord): void {
   const { createdAt, updatedAt, removed } = head;
-  index.setContext(Number(head.id), {
-    head: Number(head.head),
-    base: Number(head.base),
-    createdAt,
-    updatedAt,
-    removed,
-  });
+  const turns = { head: Number(head.head), base: Number(head.base) };
+  index.setContext(Number(head.id), { ...turns, createdAt, updatedAt, removed });
 }

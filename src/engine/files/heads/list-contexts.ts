@@ -33,14 +33,14 @@ export async function listContexts(core: State, query: ContextQuery): Promise<Co
   core.damage.assertWhole('heads');
   const list = await listPage(core, query);
   if (query.count !== true) return list;
-  return { ...list, total: core.index.countContexts({ ...filterOf(query), limit: 0 }) };
+  return { ...list, total: core.index.flushed().countContexts({ ...filterOf(query), limit: 0 }) };
 }
 
 async function listPage(core: State, query: ContextQuery): Promise<ContextList> {
   let cursor = query.cursor === undefined ? firstCursor(core) : parseCursor(query.cursor);
   const rows: ContextRow[] = [];
   while (rows.length < query.limit) {
-    const ids = core.index.listContexts({
+    const ids = core.index.flushed().listContexts({
       ...filterOf(query),
       ...(cursor.at === undefined ? {} : { before: cursor.at }),
       limit: query.limit - rows.length,
@@ -58,15 +58,8 @@ async function listPage(core: State, query: ContextQuery): Promise<ContextList> 
 }
 
 function filterOf(query: ContextQuery): Omit<ContextPageQuery, 'limit'> {
-  const { label, kind, namePrefix, fields, created, updated } = query;
-  return {
-    ...(fields !== undefined && { fields: fields.map(toRange) }),
-    ...(created !== undefined && { created }),
-    ...(updated !== undefined && { updated }),
-    ...(label !== undefined && { label }),
-    ...(kind !== undefined && { kind }),
-    ...(namePrefix !== undefined && { namePrefix }),
-  };
+  const { fields, count: _count, cursor: _cursor, limit: _limit, ...filter } = query;
+  return { ...filter, ...(fields !== undefined && { fields: fields.map(toRange) }) };
 }
 
 /** The round is over. Another round follows only if something moved since it began. */
@@ -86,7 +79,7 @@ async function finish(
 /** A context that did not move may have the time of the moment and a larger id, so the newest alone does not tell. */
 async function hasMovedSince(core: State, query: ContextQuery, moment: Moment): Promise<boolean> {
   for (let before: Cursor['at']; ;) {
-    const [id] = core.index.listContexts({
+    const [id] = core.index.flushed().listContexts({
       ...filterOf(query),
       ...(before === undefined ? {} : { before }),
       limit: 1,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toContextId, toTurnId } from '../../../base/brand.ts';
 import type { HeadRecord } from '../../../format/head-record.ts';
 import type { TurnRecord } from '../../../format/turn-record.ts';
-import { headFrom, type HeadSources } from './mend-heads.ts';
+import { headFrom, type HeadSources } from './heads.ts';
 
 const NOTHING: HeadSources = {
   id: 3,

@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../../../base/sqlite.ts';
 import { encodeUtf8 } from '../../../base/text.ts';
-import { ShelfDamaged, assertRowSum, rowSum } from './shelf.ts';
+import { checked, ShelfDamaged, summed } from './shelf.ts';
 import type { TimeRange } from '../../engine.ts';
 import type { FieldRange } from '../../context-meta.ts';
 import type { ContextPageQuery, ContextPlace, ShelfBatch } from './shelf.ts';
@@ -144,7 +144,7 @@ export class ContextTable {
   }
 
   withName(name: string): number[] {
-    return this.#named.all(encodeUtf8(name)).map((row) => checked(row).id);
+    return this.#named.all(encodeUtf8(name)).map((row) => checked('contexts', row).id);
   }
 
   list(query: ContextPageQuery): number[] {
@@ -202,7 +202,7 @@ export class ContextTable {
     if (namePrefix !== undefined) {
       const { from, to } = nameRange(namePrefix);
       const rows = this.#listNamed.iterate(from, to, start.updatedAt, start.id);
-      for (const row of rows) yield checked(row);
+      for (const row of rows) yield checked('contexts', row);
       return;
     }
     const tag =
@@ -221,7 +221,7 @@ export class ContextTable {
     let tags = 0;
     let fields = 0;
     for (const row of this.#all.iterate()) {
-      tags += tagsOf(checked(row)).length;
+      tags += tagsOf(checked('contexts', row)).length;
       fields += row.fields;
     }
     if (this.#countListed.get()?.count !== tags)
@@ -232,7 +232,7 @@ export class ContextTable {
 
   #read(id: number): Row | undefined {
     const row = this.#get.get(id);
-    return row === undefined ? undefined : checked(row);
+    return row && checked('contexts', row);
   }
 
   #write(before: Row | undefined, after: Row): void {
@@ -240,24 +240,14 @@ export class ContextTable {
       for (const tag of tagsOf(before)) this.#delist.run(tag, before.updated_at, before.id);
     }
     for (const tag of tagsOf(after)) this.#enlist.run(tag, after.updated_at, after.id);
-    this.#put.run({ ...after, sum: rowSum(...columns(after)) });
+    this.#put.run(summed(after));
   }
 }
 
+/** The columns stand in the order of the table. */
 function unknownContext(id: number): Row {
   const nothing = { head: null, base: 0, created_at: 0, updated_at: 0, removed: 0 };
   return { id, ...nothing, name: null, kind: null, labels: '[]', fields: 0 };
-}
-
-function columns(row: Row): (number | string | null)[] {
-  const { id, head, base, created_at, updated_at, removed, name, kind, labels, fields } = row;
-  const hex = name === null ? null : Buffer.from(name).toString('hex');
-  return [id, head, base, created_at, updated_at, removed, hex, kind, labels, fields];
-}
-
-function checked(row: SummedRow): Row {
-  assertRowSum('contexts', row.sum, ...columns(row));
-  return row;
 }
 
 function tagsOf(row: Row): string[] {

@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../../../base/sqlite.ts';
 import type { RunSetState } from './run-set.ts';
-import { NO_TOTALS, ShelfDamaged, rowSum } from './shelf.ts';
+import { checked, NO_TOTALS, ShelfDamaged, summed } from './shelf.ts';
 import type { Positions, Totals } from './shelf.ts';
 
 // One row that describes the rest of the file. Every transaction writes it.
@@ -33,11 +33,11 @@ const EMPTY: Manifest = {
 
 export class ManifestTable {
   readonly #get: Statement<[], { body: string; sum: number }>;
-  readonly #put: Statement<[string, number]>;
+  readonly #put: Statement<[{ body: string; sum: number }]>;
 
   constructor(db: Database) {
     this.#get = db.prepare('SELECT body, sum FROM manifest WHERE id = 1');
-    this.#put = db.prepare('INSERT OR REPLACE INTO manifest VALUES (1, ?, ?)');
+    this.#put = db.prepare('INSERT OR REPLACE INTO manifest VALUES (1, @body, @sum)');
   }
 
   reset(): void {
@@ -47,12 +47,10 @@ export class ManifestTable {
   read(): Manifest {
     const row = this.#get.get();
     if (row === undefined) throw new ShelfDamaged('the manifest is missing');
-    if (rowSum(row.body) !== row.sum) throw new ShelfDamaged('the manifest has a wrong checksum');
-    return JSON.parse(row.body) as Manifest;
+    return JSON.parse(checked('manifest', row).body) as Manifest;
   }
 
   write(manifest: Manifest): void {
-    const body = JSON.stringify(manifest);
-    this.#put.run(body, rowSum(body));
+    this.#put.run(summed({ body: JSON.stringify(manifest) }));
   }
 }

@@ -1,5 +1,5 @@
 import type { Database, Statement } from '../../../base/sqlite.ts';
-import { assertRowSum, rowSum } from './shelf.ts';
+import { checked, summed } from './shelf.ts';
 import type { DocPlace, ShelfBatch } from './shelf.ts';
 
 // Documents and logs by name, and patches by turn.
@@ -79,22 +79,19 @@ export class NameTables {
   apply(batch: Pick<ShelfBatch, 'docs' | 'logs' | 'patches'>): void {
     for (const { name, offset, length, version, removed } of batch.docs) {
       const row = { name, offset, length, version, removed: removed ? 1 : 0 };
-      this.#putDoc.run({ ...row, sum: docSum(row) });
+      this.#putDoc.run(summed(row));
     }
     for (const { name, removed } of batch.logs) {
       if (removed) this.#deleteLog.run(name);
-      else this.#putLog.run({ name, sum: rowSum(name) });
+      else this.#putLog.run(summed({ name }));
     }
-    for (const { turn, seq } of batch.patches) {
-      this.#putPatch.run({ turn, seq, sum: rowSum(turn, seq) });
-    }
+    for (const { turn, seq } of batch.patches) this.#putPatch.run(summed({ turn, seq }));
   }
 
   findDoc(name: string): DocPlace | undefined {
     const row = this.#getDoc.get(name);
     if (row === undefined) return undefined;
-    assertDoc(row);
-    const { offset, length, version, removed } = row;
+    const { offset, length, version, removed } = checked('docs', row);
     return { offset, length, version, removed: removed === 1 };
   }
 
@@ -102,8 +99,7 @@ export class NameTables {
     const names: string[] = [];
     for (const row of this.#listDocs.iterate(prefix, after, prefix + AFTER_ALL)) {
       if (names.length >= limit) break;
-      assertDoc(row);
-      if (row.removed === 0) names.push(row.name);
+      if (checked('docs', row).removed === 0) names.push(row.name);
     }
     return names;
   }
@@ -112,39 +108,20 @@ export class NameTables {
     const names: string[] = [];
     for (const row of this.#listLogs.iterate(prefix, after, prefix + AFTER_ALL)) {
       if (names.length >= limit) break;
-      assertLog(row);
-      names.push(row.name);
+      names.push(checked('logs', row).name);
     }
     return names;
   }
 
   patchesOf(turns: readonly number[]): number[] {
     const rows = this.#listPatches.all(JSON.stringify([...new Set(turns)]));
-    rows.forEach(assertPatch);
-    return rows.map((row) => row.seq).sort((a, b) => a - b);
+    return rows.map((row) => checked('patches', row).seq).sort((a, b) => a - b);
   }
 
   /** Reads everything and throws at the first wrong row. */
   verify(): void {
     this.listDocs('', Infinity);
     this.listLogs('', Infinity);
-    for (const row of this.#allPatches.iterate()) assertPatch(row);
+    for (const row of this.#allPatches.iterate()) checked('patches', row);
   }
-}
-
-function docSum(row: Omit<DocRow, 'sum'>): number {
-  return rowSum(row.name, row.offset, row.length, row.version, row.removed);
-}
-
-function assertDoc(row: DocRow): void {
-  const { name, offset, length, version, removed } = row;
-  assertRowSum('docs', row.sum, name, offset, length, version, removed);
-}
-
-function assertLog(row: LogRow): void {
-  assertRowSum('logs', row.sum, row.name);
-}
-
-function assertPatch(row: PatchRow): void {
-  assertRowSum('patches', row.sum, row.turn, row.seq);
 }

@@ -7,7 +7,7 @@ import type { Hash } from '../../../base/brand.ts';
 import { MapShelf } from '../../../testing/map-shelf.ts';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import type { BlobPlace, Shelf } from './shelf.ts';
-import { openSqliteShelf } from './sqlite-shelves.ts';
+import { openSqliteShelf } from './sqlite-shelf.ts';
 import { freshFolder } from '../../../testing/fresh-folder.ts';
 
 const folder = freshFolder('quipu-shelf-', afterAll);

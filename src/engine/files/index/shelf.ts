@@ -152,16 +152,25 @@ export interface ShelfSource {
   install(fresh: Shelf, old: Shelf): Shelf;
 }
 
-/** The checksum a row carries over its other columns. */
-export function rowSum(...columns: readonly (number | string | null)[]): number {
+/**
+ * The checksum that a row carries over its other columns, in the order of its table. The checksum is the last column.
+ * Bytes count as hex digits.
+ */
+function sumOf(row: object): number {
+  const columns: unknown[] = Object.values(row);
+  if ('sum' in row) columns.pop();
+  for (let at = 0; at < columns.length; at += 1) {
+    const value = columns[at];
+    if (value instanceof Uint8Array) columns[at] = Buffer.from(value).toString('hex');
+  }
   return crc32(Buffer.from(JSON.stringify(columns)));
 }
 
-export function assertRowSum(
-  table: string,
-  sum: number,
-  ...columns: readonly (number | string | null)[]
-): void {
-  if (sum === rowSum(...columns)) return;
+export function summed<Row extends object>(row: Row): Row & { sum: number } {
+  return { ...row, sum: sumOf(row) };
+}
+
+export function checked<Row extends { readonly sum: number }>(table: string, row: Row): Row {
+  if (row.sum === sumOf(row)) return row;
   throw new ShelfDamaged(`a row of ${table} has a wrong checksum`);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import { type Shelf, type ShelfBatch, ShelfDamaged } from './shelf.ts';
-import { openSqliteShelf } from './sqlite-shelves.ts';
+import { openSqliteShelf } from './sqlite-shelf.ts';
 import { freshFolder } from '../../../testing/fresh-folder.ts';
 
 const folder = freshFolder('quipu-sqlite-shelf-', afterAll);

@@ -1,26 +1,33 @@
 import * as entries from './entries.ts';
+import { existsSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Hash, KeyHash } from '../../../base/brand.ts';
-import { type Database, MEMORY, isSqliteError } from '../../../base/sqlite.ts';
+import { type Database, isSqliteError, MEMORY } from '../../../base/sqlite.ts';
 import { ContextTable } from './context-table.ts';
 import { type Manifest, ManifestTable, RUN_STRIDE } from './manifest.ts';
 import { NameTables } from './name-tables.ts';
-import { copyToMemory, leaveCleanMark, openDatabase } from './open-database.ts';
+import {
+  cleanMarkPath,
+  copyToMemory,
+  isSmall,
+  leaveCleanMark,
+  openDatabase,
+  removeDatabase,
+  takeCleanMark,
+} from './open-database.ts';
 import { RunSet } from './run-set.ts';
 import { RunTables } from './run-tables.ts';
 import type { IsGone } from './run.ts';
 import {
   type BlobPlace,
-  type ContextPageQuery,
-  type ContextPlace,
   type Counts,
   type Covered,
-  type DocPlace,
   type PlaceRef,
   type Positions,
   type Shelf,
   type ShelfBatch,
   ShelfDamaged,
+  type ShelfSource,
   type Totals,
 } from './shelf.ts';
 
@@ -112,37 +119,18 @@ export class SqliteShelf implements Shelf {
     return entry === undefined ? undefined : entries.decodeKeyTurn(entry);
   }
 
-  patchesOf(turns: readonly number[]): number[] {
-    return asRead(() => this.#tables.names.patchesOf(turns));
-  }
-
-  getContext(id: number): ContextPlace | undefined {
-    return asRead(() => this.#tables.contexts.find(id));
-  }
-
-  withName(name: string): number[] {
-    return asRead(() => this.#tables.contexts.withName(name));
-  }
-
-  listContexts(query: ContextPageQuery): number[] {
-    return asRead(() => this.#tables.contexts.list(query));
-  }
-
-  countContexts(query: ContextPageQuery): number {
-    return asRead(() => this.#tables.contexts.countOf(query));
-  }
-
-  findDoc(name: string): DocPlace | undefined {
-    return asRead(() => this.#tables.names.findDoc(name));
-  }
-
-  listDocs(prefix: string, limit: number, after?: string): string[] {
-    return asRead(() => this.#tables.names.listDocs(prefix, limit, after));
-  }
-
-  listLogs(prefix: string, limit: number, after?: string): string[] {
-    return asRead(() => this.#tables.names.listLogs(prefix, limit, after));
-  }
+  readonly patchesOf: Shelf['patchesOf'] = guarded((turns) => this.#tables.names.patchesOf(turns));
+  readonly getContext: Shelf['getContext'] = guarded((id) => this.#tables.contexts.find(id));
+  readonly withName: Shelf['withName'] = guarded((name) => this.#tables.contexts.withName(name));
+  readonly listContexts: Shelf['listContexts'] = guarded((query) =>
+    this.#tables.contexts.list(query),
+  );
+  readonly countContexts: Shelf['countContexts'] = guarded((query) =>
+    this.#tables.contexts.countOf(query),
+  );
+  readonly findDoc: Shelf['findDoc'] = guarded((name) => this.#tables.names.findDoc(name));
+  readonly listDocs: Shelf['listDocs'] = guarded((...page) => this.#tables.names.listDocs(...page));
+  readonly listLogs: Shelf['listLogs'] = guarded((...page) => this.#tables.names.listLogs(...page));
 
   listBlobs(prefix: string, limit: number, after?: Hash): Hash[] {
     return asRead(() => [...this.#hashesFrom(prefix, limit, after)].sort().slice(0, limit));
@@ -324,6 +312,17 @@ function asRead<T>(read: () => T): T {
   }
 }
 
+/** The same read, whose every failure means damage. */
+function guarded<Given extends unknown[], T>(read: (...given: Given) => T): (...given: Given) => T {
+  return (...given) => {
+    try {
+      return read(...given);
+    } catch (error) {
+      throw toDamage(error);
+    }
+  };
+}
+
 /** The file is unchanged and cannot be written: no room, no permission, in use elsewhere, or a failing disk. */
 function isRefusal(error: unknown): boolean {
   if (!isSqliteError(error)) return false;
@@ -339,4 +338,63 @@ export function isDamage(error: unknown): boolean {
 function toDamage(error: unknown): unknown {
   if (!isSqliteError(error)) return error;
   return new ShelfDamaged(error.message, { cause: error });
+}
+
+/** The shelf at `path`, and a new one built in a file beside it. */
+export function sqliteShelves(path: string): ShelfSource {
+  const aside = `${path}.new`;
+  return {
+    open: () => openSqliteShelf(path),
+    create(inMemory) {
+      if (inMemory === true) return openMemoryShelf();
+      removeDatabase(aside);
+      return openSqliteShelf(aside);
+    },
+    install(fresh, old) {
+      old.close();
+      if (fresh.inMemory === true) return fresh;
+      fresh.close();
+      removeDatabase(path);
+      // A crash between the two steps leaves a mark that fits no file, or none. Both end in a rebuild.
+      renameSync(aside, path);
+      if (existsSync(cleanMarkPath(aside))) renameSync(cleanMarkPath(aside), cleanMarkPath(path));
+      return openSqliteShelf(path);
+    },
+  };
+}
+
+/**
+ * Opens the shelf at `path`. A shelf that is missing, damaged or of another schema comes back empty. A shelf whose
+ * file cannot be used also comes back empty, in memory.
+ */
+export function openSqliteShelf(path: string): Shelf {
+  try {
+    const mark = existsSync(path) ? takeCleanMark(path) : 'bad';
+    if (mark !== 'bad') {
+      try {
+        return openExisting(path, mark === 'good');
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+      }
+    }
+    removeDatabase(path);
+    return new SqliteShelf(path);
+  } catch {
+    return openMemoryShelf();
+  }
+}
+
+function openMemoryShelf(): Shelf {
+  return new SqliteShelf(MEMORY);
+}
+
+function openExisting(path: string, known: boolean): Shelf {
+  const shelf = new SqliteShelf(path);
+  try {
+    if (!known && isSmall(path)) shelf.verify();
+    return shelf;
+  } catch (error) {
+    shelf.abandon();
+    throw error;
+  }
 }

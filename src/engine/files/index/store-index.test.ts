@@ -6,7 +6,7 @@ import { MapShelf } from '../../../testing/map-shelf.ts';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
 import { Index } from './store-index.ts';
 import type { Shelf, ShelfBatch } from './shelf.ts';
-import { openSqliteShelf } from './sqlite-shelves.ts';
+import { openSqliteShelf } from './sqlite-shelf.ts';
 import { freshFolder } from '../../../testing/fresh-folder.ts';
 
 const folder = freshFolder('quipu-index-', afterAll);
@@ -116,17 +116,17 @@ function expectSameLists(index: Index, model: Shelf): void {
     { namePrefix: 'y' },
   ]) {
     const page = { ...query, limit: 5, before: { updatedAt: 9, id: 5 } };
-    expect(index.listContexts({ ...query, limit: 20 })).toEqual(
+    expect(index.flushed().listContexts({ ...query, limit: 20 })).toEqual(
       model.listContexts({ ...query, limit: 20 }),
     );
-    expect(index.listContexts(page)).toEqual(model.listContexts(page));
+    expect(index.flushed().listContexts(page)).toEqual(model.listContexts(page));
   }
-  expect(index.listDocs('a', 2, 'a')).toEqual(model.listDocs('a', 2, 'a'));
-  expect(index.listBlobs('', 9)).toEqual(model.listBlobs('', 9));
-  expect(index.listLogs('', 9)).toEqual(model.listLogs('', 9));
+  expect(index.flushed().listDocs('a', 2, 'a')).toEqual(model.listDocs('a', 2, 'a'));
+  expect(index.flushed().listBlobs('', 9)).toEqual(model.listBlobs('', 9));
+  expect(index.flushed().listLogs('', 9)).toEqual(model.listLogs('', 9));
   const keys = (places: Iterable<{ hash: string; pack: number }>): string[] =>
     [...places].map((place) => `${place.hash} ${place.pack}`).sort();
-  expect(keys(index.walkBlobs())).toEqual(keys(model.walkBlobs()));
+  expect(keys(index.flushed().walkBlobs())).toEqual(keys(model.walkBlobs()));
 }
 
 describe('index', () => {

@@ -4,10 +4,8 @@ import { BLOB_OVERHEAD_BYTES } from '../../../format/blob-record.ts';
 import type { BlobUse } from '../../engine.ts';
 import type {
   BlobPlace,
-  ContextPageQuery,
   ContextPlace,
   ContextTags,
-  Counts,
   DocPlace,
   PlaceRef,
   Positions,
@@ -32,6 +30,11 @@ const FLUSH_LIMIT = 2048;
 const HOT_BLOBS = 4096;
 /** The number of entries by which each merge advances in one step. */
 const MERGE_STEP = 512;
+
+type Lists = Pick<
+  Shelf,
+  'listContexts' | 'countContexts' | 'listDocs' | 'listLogs' | 'listBlobs' | 'walkBlobs' | 'counts'
+>;
 
 export interface IndexOptions {
   readonly shelf: Shelf;
@@ -169,34 +172,10 @@ export class Index {
     return this.#waiting.docs.get(name) ?? this.#shelf.findDoc(name);
   }
 
-  listContexts(query: ContextPageQuery): number[] {
+  /** The shelf, which has all waiting entries now: what goes through many entries looks only there. */
+  flushed(): Lists {
     this.flush();
-    return this.#shelf.listContexts(query);
-  }
-
-  countContexts(query: ContextPageQuery): number {
-    this.flush();
-    return this.#shelf.countContexts(query);
-  }
-
-  listDocs(prefix: string, limit: number, after?: string): string[] {
-    this.flush();
-    return this.#shelf.listDocs(prefix, limit, after);
-  }
-
-  listLogs(prefix: string, limit: number, after?: string): string[] {
-    this.flush();
-    return this.#shelf.listLogs(prefix, limit, after);
-  }
-
-  listBlobs(prefix: string, limit: number, after?: Hash): Hash[] {
-    this.flush();
-    return this.#shelf.listBlobs(prefix, limit, after);
-  }
-
-  walkBlobs(): Iterable<BlobPlace> {
-    this.flush();
-    return this.#shelf.walkBlobs();
+    return this.#shelf;
   }
 
   /** Removes places and subtracts their amounts from the totals, as one change. */
@@ -217,11 +196,6 @@ export class Index {
   /** Runs in a quiet moment, after an acknowledgement. Flushes when enough entries are waiting. */
   maybeFlush(): void {
     if (this.#waiting.size >= this.#flushLimit) this.flush();
-  }
-
-  counts(): Counts {
-    this.flush();
-    return this.#shelf.counts();
   }
 
   /** Flushes, and resolves when the shelf would survive a power cut. */

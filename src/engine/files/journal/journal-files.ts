@@ -1,10 +1,13 @@
 import { isQuipuError } from '../../../base/errors.ts';
-import { decodeCheckpoint } from '../../../format/checkpoint.ts';
+import {
+  decodeCheckpoint,
+  decodeMark,
+  type JournalWrite,
+  MARK_BYTES,
+} from '../../../format/journal-frame.ts';
 import { decodeFormatFile, encodeFormatFile } from '../../../format/format-file.ts';
-import { decodeMark, type JournalWrite, MARK_BYTES } from '../../../format/journal-frame.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Check } from '../truth/check.ts';
-import type { Found, Remedy } from '../truth/findings.ts';
+import type { Check, Found, Remedy } from '../truth/check.ts';
 import { cannot, type Mend, type Truth } from '../truth/truth.ts';
 import {
   type Checkpoint,
@@ -13,8 +16,7 @@ import {
   FORMAT_FILE,
   readFormat,
 } from './checkpoint-file.ts';
-import { JOURNAL_FOLDER, SEGMENTS } from './journal.ts';
-import { MARK_FILE, readJournal } from './read-journal.ts';
+import { JOURNAL_FOLDER, MARK_FILE, readJournal, SEGMENTS } from './journal.ts';
 
 // The journal, its checkpoints and the mark, and FORMAT, which a checkpoint repeats.        docs/format/journal.md
 // Invariants

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { isQuipuError } from '../../../base/errors.ts';
-import { closeAll, writeFully } from '../disk/file-handles.ts';
-import { toQuipuError } from '../disk/io-error.ts';
+import { withFile, writeFully } from '../disk/file-handles.ts';
+import { toQuipuError, withCodes } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 
 /** Holds no data. */
@@ -74,13 +74,11 @@ export class Reserve {
     const path = this.#files.pathOf(RESERVE_FILE);
     const piece = randomFillSync(new Uint8Array(Math.min(PIECE_BYTES, this.#bytes)));
     try {
-      const file = await this.#files.io.open(path, 'create');
-      const write = async (): Promise<void> => {
+      await withFile(this.#files.io, path, 'create', async (file) => {
         for (let at = 0; at < this.#bytes; at += piece.length) {
           await writeFully(file, piece.subarray(0, this.#bytes - at), at);
         }
-      };
-      await closeAll([write, () => file.close()]);
+      });
     } catch (error) {
       // A partial reserve would take room from others and be of no use.
       await this.#remove().catch(() => undefined);
@@ -90,10 +88,6 @@ export class Reserve {
 
   async #remove(): Promise<void> {
     const path = this.#files.pathOf(RESERVE_FILE);
-    try {
-      await this.#files.io.remove(path);
-    } catch (error) {
-      throw toQuipuError(error, path);
-    }
+    await withCodes(path, () => this.#files.io.remove(path));
   }
 }

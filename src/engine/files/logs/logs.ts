@@ -16,12 +16,11 @@ import {
   toExtent,
 } from './line-log.ts';
 import { mendLog, openDamaged } from './salvage-log.ts';
-import type { Check } from '../truth/check.ts';
+import { type Check, type Found, staleIndex, lost } from '../truth/check.ts';
 import { breathe, type CopyJob } from '../truth/copy.ts';
-import { type Found, staleIndex } from '../truth/findings.ts';
 import type { Rebuild, Truth } from '../truth/truth.ts';
 import type { LogState } from '../../plan/draft.ts';
-import { crc32, toBuffer } from '../../../format/bytes.ts';
+import { crc32 } from '../../../format/bytes.ts';
 import { decodeLogExtent, LOG_EXTENT_BYTES, type LogExtent } from '../../../format/log-extent.ts';
 
 // Logs: plain files of JSON lines, each with a file of extents.                      docs/format/docs-and-logs.md
@@ -146,11 +145,11 @@ async function* linesFrom(
 }
 
 /** The number of extents that the copy has of this very log. 0 when it has none, or another log. */
-async function knownExtents({ into }: CopyJob, name: string, ours: Uint8Array): Promise<number> {
+async function knownExtents({ into }: CopyJob, name: string, ours: Buffer): Promise<number> {
   const length = await into.files.size(extentsFile(name));
   const known = length / LOG_EXTENT_BYTES;
   const theirs = await into.files.read(extentsFile(name), 0, length);
-  if (!Number.isInteger(known) || !toBuffer(ours).subarray(0, length).equals(theirs)) return 0;
+  if (!Number.isInteger(known) || !ours.subarray(0, length).equals(theirs)) return 0;
   const { endOffset } = extentAt(theirs, known - 1, name);
   return (await into.files.size(name)) === endOffset ? known : 0;
 }
@@ -180,7 +179,7 @@ async function checkLogs(check: Check): Promise<void> {
   }
   let after: string | undefined;
   for (;;) {
-    const page = core.index.listLogs('', PAGE, after);
+    const page = core.index.flushed().listLogs('', PAGE, after);
     for (const name of page) {
       if ((await files.size(extentsFile(name))) > 0) continue;
       // The log was removed meanwhile, or is really gone.
@@ -192,10 +191,10 @@ async function checkLogs(check: Check): Promise<void> {
 }
 
 async function checkListed({ core, files, findings }: Check, name: string): Promise<void> {
-  const listed = core.index.listLogs(name, 1)[0] === name;
+  const listed = core.index.flushed().listLogs(name, 1)[0] === name;
   if (!listed || (await files.size(extentsFile(name))) > 0) return;
   const what = `the extents of ${name} are gone`;
-  findings.add({ what, ...lostAt(extentsFile(name), 0, 0), id: name });
+  findings.add({ ...lost(extentsFile(name), 0, what), id: name });
 }
 
 async function checkLog(check: Check, name: string): Promise<void> {
@@ -204,23 +203,16 @@ async function checkLog(check: Check, name: string): Promise<void> {
   const { shift } = await writer.exclusively(() => openDamaged(files, name));
   const extents = Math.floor((await files.size(extentsFile(name))) / LOG_EXTENT_BYTES);
   for (let index = 0; index < extents; index += 1) {
-    const { problem, bytes } = await examine({ files, name, shift }, index);
+    const { problem, bytes } = await examine(files, name, shift, index);
     await findings.breathe(bytes, 'logs');
     if (problem === undefined) continue;
     // The log may have been removed and begun again between two reads.
     await writer.exclusively(async () => {
-      const again = await examine({ files, name, shift }, index);
+      const again = await examine(files, name, shift, index);
       if (again.problem !== undefined) findings.add(again.problem);
     });
   }
   await writer.exclusively(() => checkEnd(check, name));
-}
-
-interface Examining {
-  readonly files: StoreFiles;
-  readonly name: string;
-  /** The distance by which lines may be off their place. */
-  readonly shift: number;
 }
 
 interface Examined {
@@ -228,29 +220,37 @@ interface Examined {
   readonly bytes: number;
 }
 
-/** Checks one extent and its lines. An extent that no longer exists is fine. */
-async function examine({ files, name, shift }: Examining, index: number): Promise<Examined> {
+/** Checks one extent and its lines, which may be off their place by `shift`. An extent that no longer exists is fine. */
+async function examine(
+  files: StoreFiles,
+  name: string,
+  shift: number,
+  index: number,
+): Promise<Examined> {
   const at = index * LOG_EXTENT_BYTES;
   const first = Math.max(0, at - LOG_EXTENT_BYTES);
   const bytes = await files.read(extentsFile(name), first, at + LOG_EXTENT_BYTES - first);
   if (bytes.length === 0) return { bytes: 0 };
   const before = index === 0 ? START : decodeLogExtent(bytes.subarray(0, LOG_EXTENT_BYTES));
   const extent = decodeLogExtent(bytes.subarray(at - first));
-  const inExtent = { ...lostAt(extentsFile(name), at, LOG_EXTENT_BYTES), id: name };
+  const inExtent = (what: string): Found => ({
+    ...lost(extentsFile(name), at, what, LOG_EXTENT_BYTES),
+    id: name,
+  });
   if (extent === undefined) {
-    return { problem: { ...inExtent, what: `extent ${index} is damaged` }, bytes: 0 };
+    return { problem: inExtent(`extent ${index} is damaged`), bytes: 0 };
   }
   // The extent before tells the start of these lines, and its damage was reported.
   if (before === undefined) return { bytes: 0 };
   const length = extent.endOffset - before.endOffset;
   if (length <= 0 || extent.endLine <= before.endLine) {
-    return { problem: { ...inExtent, what: `extent ${index} ends before it begins` }, bytes: 0 };
+    return { problem: inExtent(`extent ${index} ends before it begins`), bytes: 0 };
   }
   const wrong = await wrongAt(before.endOffset);
   if (wrong === undefined) return { bytes: length + LOG_EXTENT_BYTES };
-  const place =
-    wrong === 'count' ? inExtent : { ...lostAt(name, before.endOffset, length), id: name };
-  return { problem: { ...place, what: WRONG[wrong] }, bytes: length };
+  const what = WRONG[wrong];
+  const inLog = { ...lost(name, before.endOffset, what, length), id: name };
+  return { problem: wrong === 'count' ? inExtent(what) : inLog, bytes: length };
 
   async function wrongAt(offset: number): Promise<keyof typeof WRONG | undefined> {
     const found = wrongLines(
@@ -294,7 +294,7 @@ async function checkEnd({ core, files, findings }: Check, name: string): Promise
   const rest = extentBytes % LOG_EXTENT_BYTES;
   if (rest > 0) {
     const what = 'half an extent is at the end';
-    findings.add({ what, ...lostAt(extentsFile(name), extentBytes - rest, rest), id: name });
+    findings.add({ ...lost(extentsFile(name), extentBytes - rest, what, rest), id: name });
   }
   const at = extentBytes - rest - LOG_EXTENT_BYTES;
   const last = decodeLogExtent(
@@ -304,13 +304,9 @@ async function checkEnd({ core, files, findings }: Check, name: string): Promise
   if (last !== undefined && last.endOffset !== size) {
     const offset = Math.min(size, last.endOffset);
     const what = `the log should have ${last.endOffset} bytes`;
-    findings.add({ what, ...lostAt(name, offset, size - offset), id: name });
+    findings.add({ ...lost(name, offset, what, size - offset), id: name });
   }
-  if (core.index.listLogs(name, 1)[0] !== name) {
+  if (core.index.flushed().listLogs(name, 1)[0] !== name) {
     findings.add(staleIndex(`the index does not list log ${name}`, name));
   }
-}
-
-function lostAt(file: string, offset: number, length: number): Omit<Found, 'what'> {
-  return { file, offset, severity: 'lost', length };
 }

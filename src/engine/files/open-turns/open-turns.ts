@@ -1,8 +1,9 @@
 import type { TurnId } from '../../../base/brand.ts';
 import { isQuipuError } from '../../../base/errors.ts';
-import { DELTA_HEADER_BYTES, decodeDelta } from '../../../format/open-turn.ts';
 import {
+  decodeDelta,
   decodeTurnRecord,
+  DELTA_HEADER_BYTES,
   TURN_RECORD_BYTES,
   type TurnRecord,
 } from '../../../format/turn-record.ts';

@@ -6,8 +6,7 @@ import type { Batch, BlobPut, TurnDelta } from '../../batch.ts';
 import type { BlobSource } from '../../engine.ts';
 import type { BulkExtent, PreparedBatch } from '../../plan/prepared-batch.ts';
 import type { CompressJob, Compressor } from '../compress/compressor.ts';
-import type { BulkLease } from './bulk-packs.ts';
-import { type StoredSource, storeSource } from './store-large.ts';
+import { type BulkLease, type StoredSource, storeSource } from './bulk-packs.ts';
 
 /** A batch that is ready to be committed. It must be released after the commit succeeds or fails. */
 export interface Prepared {
@@ -136,7 +135,7 @@ export class BlobIntake {
     const hold = this.#held.start();
     const hasBlob = (hash: Hash): boolean => {
       const found = this.#store.hasBlob(hash);
-      if (found) hold.add(hash);
+      if (found) hold.hashes.add(hash);
       return found;
     };
     try {
@@ -149,7 +148,7 @@ export class BlobIntake {
         hold.end();
         await source.lease.release();
       };
-      return { ...source, relies: hold.hashes, release };
+      return { ...source, relies: [...hold.hashes], release };
     } catch (error) {
       hold.end();
       throw error;
@@ -177,31 +176,15 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Blobs that an unfinished put relies on, before any commit says so. */
-interface Hold {
-  add(hash: Hash): void;
-  /** All blobs that were added so far. */
-  readonly hashes: readonly Hash[];
-  end(): void;
-}
-
+/** Blobs that unfinished puts rely on, before any commit says so. */
 export class HeldBlobs {
-  readonly #holds: Set<Set<Hash>> = new Set();
+  readonly #holds: Set<ReadonlySet<Hash>> = new Set();
 
-  start(): Hold {
+  /** Holds what is in `hashes`, until `end` is called. */
+  start(): { readonly hashes: Set<Hash>; readonly end: () => void } {
     const hashes = new Set<Hash>();
     this.#holds.add(hashes);
-    return {
-      add: (hash) => {
-        hashes.add(hash);
-      },
-      get hashes() {
-        return [...hashes];
-      },
-      end: () => {
-        this.#holds.delete(hashes);
-      },
-    };
+    return { hashes, end: () => void this.#holds.delete(hashes) };
   }
 
   *hashes(): Generator<Hash> {

@@ -3,15 +3,19 @@ import { decompress } from '../../../base/compress.ts';
 import { type QuipuError, isQuipuError, notFound } from '../../../base/errors.ts';
 import { createHasher, hashBytes } from '../../../base/hash.ts';
 import { LruCache } from '../../../base/lru-cache.ts';
-import { BLOB_OVERHEAD_BYTES, BlobCodec, decodeBlobRecord } from '../../../format/blob-record.ts';
-import { type Chunk, decodeChunkList } from '../../../format/chunk-list.ts';
+import {
+  BLOB_OVERHEAD_BYTES,
+  BlobCodec,
+  type Chunk,
+  decodeBlobRecord,
+  decodeChunkList,
+} from '../../../format/blob-record.ts';
 import type { BlobUse, BlobView } from '../../engine.ts';
 import type { BlobStat } from '../../rows.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import { readSteadily } from '../truth/read-steadily.ts';
-import type { StateWriter } from '../truth/state.ts';
+import { readSteadily, type StateWriter } from '../truth/state.ts';
 import { packFile, scanPack } from './pack-file.ts';
 
 const FORGET_STEP = 4096;

@@ -1,10 +1,9 @@
 import { decompress } from '../../../base/compress.ts';
 import { hashBytes } from '../../../base/hash.ts';
-import { BLOB_OVERHEAD_BYTES, BlobCodec } from '../../../format/blob-record.ts';
+import { BLOB_OVERHEAD_BYTES, BlobCodec, PACK_END_BYTES } from '../../../format/blob-record.ts';
 import { OPEN_FILE_HEADER_BYTES, decodeFileHeader } from '../../../format/file-header.ts';
-import { PACK_END_BYTES } from '../../../format/pack-end.ts';
 import type { BlobPlace, PlaceRef } from '../index/shelf.ts';
-import type { Check } from '../truth/check.ts';
+import { type Check, lost } from '../truth/check.ts';
 import type { PackSpan } from '../truth/copy.ts';
 import {
   isJournaled,
@@ -100,14 +99,8 @@ function isRightPacked({ stored, rawLength, hash }: BlobItem): boolean {
 
 function addWrongBlob(check: Check, pack: number, { hash, offset, bytes }: BlobItem): void {
   noteUnreadable(check, { hash, pack, offset });
-  check.findings.add({
-    what: 'the content of this blob does not match its hash',
-    file: packFile(pack),
-    offset,
-    id: hash,
-    severity: 'lost',
-    length: bytes,
-  });
+  const what = 'the content of this blob does not match its hash';
+  check.findings.add({ ...lost(packFile(pack), offset, what, bytes), id: hash });
 }
 
 /** Readers of this blob fail, unless the index leads them to another place. */
@@ -125,7 +118,7 @@ async function checkEnds(
   const header = decodeFileHeader(await files.read(file, 0, OPEN_FILE_HEADER_BYTES));
   if (header !== undefined && header.number !== pack.number) {
     const what = `the header is that of pack ${header.number}`;
-    findings.add({ what, file, offset: 0, severity: 'lost', length: OPEN_FILE_HEADER_BYTES });
+    findings.add(lost(file, 0, what, OPEN_FILE_HEADER_BYTES));
   }
   if (!pack.closed) return;
   const offset = pack.length - PACK_END_BYTES;
@@ -133,14 +126,13 @@ async function checkEnds(
   if (end === undefined) {
     const told = seen.bad.some((range) => range.end === pack.length);
     const what = seen.ended ? 'there are bytes behind the end of the pack' : 'the pack has no end';
-    if (!told) findings.add({ what, file, offset: pack.length, severity: 'lost', length: 0 });
+    if (!told) findings.add(lost(file, pack.length, what));
     return;
   }
   // Bulk packs are not counted.
   const counted = header?.kind === 0 && seen.bad.length === 0;
   if (counted && end.count !== seen.count) {
-    const what = `the pack should have ${end.count} blobs`;
-    findings.add({ what, file, offset, severity: 'lost', length: PACK_END_BYTES });
+    findings.add(lost(file, offset, `the pack should have ${end.count} blobs`, PACK_END_BYTES));
   }
 }
 

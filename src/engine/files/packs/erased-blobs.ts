@@ -1,16 +1,17 @@
 import type { Hash } from '../../../base/brand.ts';
-import { BlobCodec, encodeBlobRecord } from '../../../format/blob-record.ts';
 import {
+  BlobCodec,
   decodeErasedRecord,
+  encodeBlobRecord,
   encodeErasedRecord,
   ERASED_RECORD_BYTES,
   type ErasedRecord,
-} from '../../../format/erased-record.ts';
+} from '../../../format/blob-record.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { BlobPlace } from '../index/shelf.ts';
-import type { Check } from '../truth/check.ts';
+import { type Check, lost } from '../truth/check.ts';
 import type { StateWriter } from '../truth/state.ts';
 import { packFile } from './pack-file.ts';
 
@@ -85,7 +86,7 @@ export async function checkErased({ files, findings }: Check): Promise<void> {
     const record = bytes.subarray(offset, offset + ERASED_RECORD_BYTES);
     if (decodeErasedRecord(record) !== undefined) continue;
     const what = 'this note of an erased blob is damaged';
-    findings.add({ what, file: ERASED_FILE, offset, severity: 'lost', length: record.length });
+    findings.add(lost(ERASED_FILE, offset, what, record.length));
   }
   await findings.breathe(bytes.length, 'erased');
 }

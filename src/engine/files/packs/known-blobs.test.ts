@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Hash, toHash } from '../../../base/brand.ts';
-import { KnownBlobs } from './known-blobs.ts';
+import { KnownBlobs } from './check-packs.ts';
 
 /** Few different digits, so that many hashes share their first ones. */
 const hashes = fc

@@ -1,19 +1,21 @@
 import {
   ALIAS_RECORD_BYTES,
   type AliasRecord,
-  decodeAliasRecord,
-} from '../../../format/alias-record.ts';
-import { listFolder } from '../disk/folders.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import type { Hash } from '../../../base/brand.ts';
-import {
   BLOB_HEADER_BYTES,
   BLOB_OVERHEAD_BYTES,
   type BlobCodecNumber,
+  decodeAliasRecord,
   decodeBlobHeader,
+  decodePackEnd,
   encodeBlobRecord,
+  encodePackEnd,
+  PACK_END_BYTES,
+  type PackEnd,
   type PreparedBlob,
 } from '../../../format/blob-record.ts';
+import { listFolder } from '../disk/folders.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import type { Hash } from '../../../base/brand.ts';
 import { CRC_BYTES, isSealed, toBuffer } from '../../../format/bytes.ts';
 import {
   FILE_MAGIC,
@@ -22,12 +24,6 @@ import {
   decodeFileHeader,
   encodeFileHeader,
 } from '../../../format/file-header.ts';
-import {
-  PACK_END_BYTES,
-  decodePackEnd,
-  type PackEnd,
-  encodePackEnd,
-} from '../../../format/pack-end.ts';
 import type { PackSpan } from '../truth/copy.ts';
 import { RecordFile } from '../truth/record-file.ts';
 import type { Tails, PackTail } from '../truth/state.ts';
@@ -205,7 +201,7 @@ export function encodePacks(draft: Draft, tails: Tails, newPack: () => number): 
   const bulk = encodeExtents(draft, tails);
   const blobs = [...draft.blobs.entries()];
   if (blobs.length === 0) return bulk;
-  const { pack, opening } = choosePack(bulk.tails, newPack);
+  const { pack, ...opening } = choosePack(bulk.tails, newPack);
   const placed = [...bulk.placed];
   const data = Buffer.allocUnsafe(blobs.reduce(addRecordBytes, opening.header.length));
   data.set(opening.header);
@@ -249,23 +245,22 @@ function encodeExtents(draft: Draft, before: Tails): EncodedPacks {
   return { writes, placed, tails };
 }
 
-interface Opening {
-  readonly writes: readonly JournalWrite[];
+interface ChosenPack extends Pick<EncodedPacks, 'writes' | 'tails'> {
+  readonly pack: PackTail;
   /** The header of a new pack. Empty for an existing pack. */
   readonly header: Uint8Array;
-  readonly tails: Tails;
 }
 
-function choosePack(tails: Tails, newPack: () => number): { pack: PackTail; opening: Opening } {
+function choosePack(tails: Tails, newPack: () => number): ChosenPack {
   const open = tails.packs.find((pack) => !pack.bulk);
   if (open !== undefined && open.length < PACK_BYTES) {
-    return { pack: open, opening: { writes: [], header: new Uint8Array(), tails } };
+    return { pack: open, writes: [], header: new Uint8Array(), tails };
   }
   const pack: PackTail = { number: newPack(), bulk: false, length: 0, records: 0 };
   const header = encodePackHeader(pack.number, PackKind.journaled);
   const writes = open === undefined ? [] : [closePack(open)];
   const closed = open === undefined ? tails : withPack(tails, open.number, undefined);
-  return { pack, opening: { writes, header, tails: closed } };
+  return { pack, writes, header, tails: closed };
 }
 
 export function encodePackHeader(number: number, kind: number): Uint8Array {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hashBytes } from '../../../base/hash.ts';
-import { encodeBlobRecord } from '../../../format/blob-record.ts';
+import { encodeBlobRecord, encodePackEnd, PACK_END_BYTES } from '../../../format/blob-record.ts';
 import { PackKind } from '../../../format/file-header.ts';
-import { encodePackEnd, PACK_END_BYTES } from '../../../format/pack-end.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import { MapShelf } from '../../../testing/map-shelf.ts';
 import { Index } from '../index/store-index.ts';

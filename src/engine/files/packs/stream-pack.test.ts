@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hashBytes } from '../../../base/hash.ts';
-import { encodeBlobRecord } from '../../../format/blob-record.ts';
-import { encodePackEnd } from '../../../format/pack-end.ts';
+import { encodeBlobRecord, encodePackEnd } from '../../../format/blob-record.ts';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import { packFile, type PackItem, encodePackHeader } from './pack-file.ts';
 import { StoreFiles } from '../disk/store-files.ts';

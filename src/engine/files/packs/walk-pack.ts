@@ -84,11 +84,11 @@ async function nextRecord(
 ): Promise<number> {
   for (let at = from; at < length; at += SEARCH_BYTES) {
     const piece = await files.read(packFile(number), at, Math.min(2 * SEARCH_BYTES, length - at));
-    let found = Buffer.from(piece.buffer, piece.byteOffset, piece.length).indexOf(MAGIC);
+    let found = piece.indexOf(MAGIC);
     while (found !== -1 && found < SEARCH_BYTES) {
       const [item] = scanPack(piece.subarray(found), Math.max(1, at + found));
       if (item?.kind === 'blob') return at + found;
-      found = Buffer.from(piece.buffer, piece.byteOffset, piece.length).indexOf(MAGIC, found + 1);
+      found = piece.indexOf(MAGIC, found + 1);
     }
   }
   return length;

@@ -1,7 +1,7 @@
 import { BitSet } from '../../../base/bit-set.ts';
 import type { Hash } from '../../../base/brand.ts';
 import { orNothing } from '../../../base/errors.ts';
-import { isCollected } from '../../../format/collected-map.ts';
+import { isCollected } from '../../../format/turn-record.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
 import {
   decodePatchRecord,
@@ -13,8 +13,7 @@ import type { FsRootRow, PatchRow } from '../../rows.ts';
 import type { PatchEdge } from '../../upkeep.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Index } from '../index/store-index.ts';
-import { type Check, checkLengths } from '../truth/check.ts';
-import { staleIndex } from '../truth/findings.ts';
+import { type Check, checkLengths, staleIndex } from '../truth/check.ts';
 import { RecordFile } from '../truth/record-file.ts';
 import type { State } from '../truth/state.ts';
 import { cannot, type Truth } from '../truth/truth.ts';

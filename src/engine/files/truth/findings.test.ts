@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Findings, type Found, staleIndex } from './findings.ts';
+import { Findings, type Found, staleIndex } from './check.ts';
 
 const found: Found = { what: 'damaged', file: 'a', offset: 1, severity: 'lost', length: 2 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryIo } from '../../../testing/disk/memory-io.ts';
 import { StoreFiles } from '../disk/store-files.ts';
-import type { Found } from './findings.ts';
+import type { Found } from './check.ts';
 import { Quarantine } from './quarantine.ts';
 
 const FOUND: Found = { what: 'damaged', file: 'a/b', offset: 2, severity: 'lost', length: 3 };

@@ -1,8 +1,8 @@
 import { isFields } from '../../../base/fields.ts';
 import type { Problem } from '../../upkeep.ts';
-import { syncFile, syncFolder, writeFully } from '../disk/file-handles.ts';
+import { syncFile, syncFolder, withFile, writeFully } from '../disk/file-handles.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Found } from './findings.ts';
+import type { Found } from './check.ts';
 import { isCount } from './state.ts';
 
 // The quarantine holds what a repair set aside: the bytes of damaged records, as they were found, and a list of
@@ -92,24 +92,20 @@ export class Quarantine {
   }
 
   async #overwrite(copy: string): Promise<void> {
-    const file = await this.#files.io.open(this.#files.pathOf(copy), 'write');
-    try {
+    await withFile(this.#files.io, this.#files.pathOf(copy), 'write', async (file) => {
       const length = await file.size();
       for (let at = 0; at < length; at += COPY_BYTES) {
         await writeFully(file, new Uint8Array(Math.min(COPY_BYTES, length - at)), at);
       }
       await syncFile(file);
-    } finally {
-      await file.close();
-    }
+    });
   }
 
   async #copy({ file, offset, length }: Omit<Found, 'remedy'>): Promise<string | undefined> {
     const first = await this.#files.read(file, offset, Math.min(length, COPY_BYTES));
     if (first.length === 0) return undefined;
     const copy = `${QUARANTINE_FOLDER}/${file.replaceAll('/', '-')}-${offset}.bin`;
-    const target = await this.#files.io.open(this.#files.pathOf(copy), 'create');
-    try {
+    await withFile(this.#files.io, this.#files.pathOf(copy), 'create', async (target) => {
       let at = 0;
       for (let piece = first; piece.length > 0;) {
         await writeFully(target, piece, at);
@@ -117,25 +113,20 @@ export class Quarantine {
         piece = await this.#files.read(file, offset + at, Math.min(length - at, COPY_BYTES));
       }
       await syncFile(target);
-    } finally {
-      await target.close();
-    }
+    });
     return copy;
   }
 
   async #list(entries: readonly Entry[]): Promise<void> {
     const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
-    const file = await this.#files.io.open(this.#files.pathOf(LIST_FILE), 'create');
-    try {
+    await withFile(this.#files.io, this.#files.pathOf(LIST_FILE), 'create', async (file) => {
       const end = await file.size();
       const last = new Uint8Array(1);
       if (end > 0) await file.read(last, end - 1);
       const apart = end > 0 && last[0] !== 0x0a ? '\n' : '';
       await writeFully(file, Buffer.from(apart + lines), end);
       await syncFile(file);
-    } finally {
-      await file.close();
-    }
+    });
     await syncFolder(this.#files.io, this.#files.pathOf(QUARANTINE_FOLDER));
   }
 }

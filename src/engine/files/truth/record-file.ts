@@ -2,9 +2,8 @@ import type { FileMagic } from '../../../format/file-header.ts';
 import type { JournalWrite } from '../../../format/journal-frame.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
-import type { Check } from './check.ts';
+import { type Check, type Found, lost } from './check.ts';
 import { breathe, type CopyJob } from './copy.ts';
-import type { Found } from './findings.ts';
 import type { OwnFile, Rebuild } from './truth.ts';
 import type { Area, Tails } from './state.ts';
 
@@ -189,8 +188,7 @@ export class RecordFile<R> {
   /** A problem with a record. `inRecord`: its bytes are damaged themselves. */
   problem(number: number, what: string, inRecord = true): Found {
     const length = inRecord ? this.bytes : 0;
-    const offset = number * this.bytes;
-    return { what, file: this.name, offset, id: String(number), severity: 'lost', length };
+    return { ...lost(this.name, number * this.bytes, what, length), id: String(number) };
   }
 
   /** Indexes the file. `take` gets each record that can be read, and returns false for damage. */

@@ -1,15 +1,15 @@
-import { isFields } from '../../../base/fields.ts';
 import type { Hash, TurnId } from '../../../base/brand.ts';
-import type { CollectedMap } from '../../../format/collected-map.ts';
-import type { HeadRecord } from '../../../format/head-record.ts';
-import type { JournalWrite } from '../../../format/journal-frame.ts';
-import type { TurnRecord } from '../../../format/turn-record.ts';
+import { isQuipuError } from '../../../base/errors.ts';
+import { isFields } from '../../../base/fields.ts';
 import type { Batch, Committed } from '../../batch.ts';
-import type { CommittedView, OpenTurn, StoredTurn } from '../../plan/draft.ts';
-import type { PatchRow } from '../../rows.ts';
-import { corrupt } from '../disk/io-error.ts';
+import { corrupt, toQuipuError } from '../disk/io-error.ts';
 import type { StoreFiles } from '../disk/store-files.ts';
 import type { Index } from '../index/store-index.ts';
+import type { CommittedView, OpenTurn, StoredTurn } from '../../plan/draft.ts';
+import type { PatchRow } from '../../rows.ts';
+import type { HeadRecord } from '../../../format/head-record.ts';
+import type { JournalWrite } from '../../../format/journal-frame.ts';
+import type { CollectedMap, TurnRecord } from '../../../format/turn-record.ts';
 
 /** Enough places to act on. A store with more damage is restored from a backup as a whole. */
 const PLACES_MAX = 1000;
@@ -142,5 +142,26 @@ export class DamageReport {
   assertWhole(area: Area): void {
     const place = this.#places.find((found) => found.area === area);
     if (place !== undefined) throw corrupt(place.file, place.offset, place.what);
+  }
+}
+
+/**
+ * Runs a read, again if need be. While a frame reaches the files, a read may find half of it, which looks like damage.
+ * Between two frames nothing moves, so a repeated read tells whether this is damage. A read is also repeated when the
+ * index was at fault and had to be rebuilt.
+ */
+export async function readSteadily<T>(writer: StateWriter, read: () => Promise<T>): Promise<T> {
+  let apart = false;
+  for (let mended = false; ;) {
+    const before = writer.moves;
+    try {
+      return await (apart ? writer.exclusively(read) : read());
+    } catch (error) {
+      const isMoving = before % 2 === 1 || before !== writer.moves;
+      if (isQuipuError(error, 'CORRUPT') && isMoving && !apart) apart = true;
+      else if (mended || !(await writer.mendBetween(error))) {
+        throw toQuipuError(error, writer.core.files.root);
+      } else mended = true;
+    }
   }
 }

@@ -1,30 +1,28 @@
 import { LruCache } from '../../../base/lru-cache.ts';
-import {
-  type CollectedMap,
-  decodeCollectedMap,
-  isCollected,
-  NOTHING_COLLECTED,
-} from '../../../format/collected-map.ts';
+import { corrupt } from '../disk/io-error.ts';
+import type { StoreFiles } from '../disk/store-files.ts';
+import { type Check, lost } from '../truth/check.ts';
+import { RecordFile } from '../truth/record-file.ts';
+import type { State, Tails } from '../truth/state.ts';
+import type { StoredTurn } from '../../plan/draft.ts';
+import type { TurnRow } from '../../rows.ts';
+import type { TurnEdge } from '../../upkeep.ts';
 import { FILE_MAGIC } from '../../../format/file-header.ts';
 import {
+  type CollectedMap,
+  type DeclaredType,
+  decodeCollectedMap,
   decodeTurnRecord,
+  decodeTypeLine,
+  isCollected,
+  NOTHING_COLLECTED,
+  stepTowards,
   TURN_RECORD_BYTES,
   type TurnFields,
   type TurnRecord,
-} from '../../../format/turn-record.ts';
-import {
-  type DeclaredType,
-  decodeTypeLine,
   type TypeLine,
   typeTag,
-} from '../../../format/type-line.ts';
-import type { StoredTurn } from '../../plan/draft.ts';
-import type { TurnEdge } from '../../upkeep.ts';
-import { corrupt } from '../disk/io-error.ts';
-import type { StoreFiles } from '../disk/store-files.ts';
-import type { Check } from '../truth/check.ts';
-import { RecordFile } from '../truth/record-file.ts';
-import type { State, Tails } from '../truth/state.ts';
+} from '../../../format/turn-record.ts';
 
 export const TYPES_FILE = 'turns/types.jsonl';
 
@@ -241,7 +239,7 @@ export async function checkCollected({ core, files, findings }: Check): Promise<
   if (isWhole) return;
   const state = length === 0 ? 'gone' : 'damaged';
   const what = `the list of collected turns is ${state}, so that they can be seen again; the next collection makes it again`;
-  findings.add({ what, file: COLLECTED_FILE, offset: 0, severity: 'lost', length });
+  findings.add(lost(COLLECTED_FILE, 0, what, length));
 }
 
 /** A line of the file. `line` is missing when the text declares nothing. */
@@ -315,8 +313,68 @@ export async function checkTypes({ files, findings, snapshot }: Check): Promise<
   const bytes = await files.read(TYPES_FILE, 0, snapshot.tails.typesBytes);
   for (const { line, offset, length } of typeLinesIn(bytes)) {
     if (line !== undefined) continue;
-    const what = 'this line is not a declared type';
-    findings.add({ what, file: TYPES_FILE, offset, severity: 'lost', length });
+    findings.add(lost(TYPES_FILE, offset, 'this line is not a declared type', length));
   }
   await findings.breathe(bytes.length, 'types');
+}
+
+// Ways up a chain of turns: one by one, or by jumps.
+
+/** Gets a turn that must exist, because another turn names it. Turns in memory cost no wait. */
+type MustGet = (id: number) => StoredTurn | Promise<StoredTurn>;
+
+/** The turn and its ancestors, the nearest first, at most `limit` rows. */
+export async function chainBack(
+  from: StoredTurn,
+  limit: number,
+  mustGet: MustGet,
+): Promise<TurnRow[]> {
+  const rows: TurnRow[] = [];
+  for (let turn = from; rows.length < limit;) {
+    rows.push(turn.row);
+    if (turn.row.depth === 0 || rows.length === limit) break;
+    const parent = mustGet(Number(turn.row.parent));
+    turn = parent instanceof Promise ? await parent : parent;
+  }
+  return rows;
+}
+
+/** The ancestor at `depth`, which is at most the turn's own, in at most 2·log2(n) record reads. */
+export async function ancestorOf(
+  from: StoredTurn,
+  depth: number,
+  mustGet: MustGet,
+): Promise<StoredTurn> {
+  let turn = from;
+  while (turn.row.depth > depth) {
+    const next = mustGet(pointerTowards(turn, depth));
+    turn = next instanceof Promise ? await next : next;
+  }
+  return turn;
+}
+
+function pointerTowards({ row, jump, sideJump }: StoredTurn, depth: number): number {
+  const step = stepTowards(row.depth, depth);
+  if (step === 'parent') return Number(row.parent);
+  return step === 'jump' ? jump : sideJump;
+}
+
+/** The deepest turn on both chains. Turns of one depth jump to one depth, so both sides stay level. */
+export async function commonAncestorOf(
+  a: StoredTurn,
+  b: StoredTurn,
+  mustGet: MustGet,
+): Promise<StoredTurn | undefined> {
+  const depth = Math.min(a.row.depth, b.row.depth);
+  let left = await ancestorOf(a, depth, mustGet);
+  let right = await ancestorOf(b, depth, mustGet);
+  while (left.row.id !== right.row.id) {
+    if (left.row.depth === 0) return undefined;
+    const apart = left.jump !== right.jump;
+    const nextLeft = apart ? left.jump : Number(left.row.parent);
+    const nextRight = apart ? right.jump : Number(right.row.parent);
+    left = await mustGet(nextLeft);
+    right = await mustGet(nextRight);
+  }
+  return left;
 }

@@ -1,6 +1,7 @@
 import { BitSet } from '../../../base/bit-set.ts';
-import { decodeCollectedMap, isCollected } from '../../../format/collected-map.ts';
 import {
+  decodeCollectedMap,
+  isCollected,
   jumpsToGrandJump,
   TURN_RECORD_BYTES,
   TurnFlag,
@@ -8,9 +9,8 @@ import {
 } from '../../../format/turn-record.ts';
 import { corrupt } from '../disk/io-error.ts';
 import type { Index } from '../index/store-index.ts';
-import { type Check, checkLengths } from '../truth/check.ts';
+import { type Check, checkLengths, type Found, staleIndex } from '../truth/check.ts';
 import { type CopyJob, copySmall } from '../truth/copy.ts';
-import { type Found, staleIndex } from '../truth/findings.ts';
 import { cannot, type Rebuild, type Truth } from '../truth/truth.ts';
 import {
   COLLECTED_FILE,
