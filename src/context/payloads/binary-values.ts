@@ -62,7 +62,7 @@ export function encodeMsgpack(value: unknown): Uint8Array {
 /** Throws a plain Error for bytes that are not one MessagePack value, or one over the bounds. */
 export function decodeMsgpack(bytes: Uint8Array): unknown {
   checkMsgpackBounds(bytes);
-  return narrowBigInts(decode(bytes, { useBigInt64: true }));
+  return narrowBigInts(decode(bytes, { useBigInt64: true, mapKeyConverter: toKey }));
 }
 
 /**
@@ -82,6 +82,13 @@ function assertFaithful(value: unknown): void {
       assertFaithful(item);
     }
   }
+}
+
+/** Encoders of Go write the whole numbers that are keys in 64 bits, however small they are. */
+function toKey(key: unknown): string | number {
+  if (typeof key === 'string' || typeof key === 'number') return key;
+  if (typeof key === 'bigint') return String(key);
+  throw new TypeError(`a key of a map is neither a text nor a number, but ${typeof key}`);
 }
 
 function narrowBigInts(value: unknown): unknown {

@@ -52,6 +52,19 @@ describe('the bounds of MessagePack', () => {
     );
   });
 
+  it('take keys that are whole numbers, however many bytes they have', () => {
+    const bytes = Buffer.from(
+      '83' + '01a161' + 'cf0000000000000002a162' + 'd3ffffffffffffffffa163',
+      'hex',
+    );
+    expect(decodeMsgpack(bytes)).toEqual({ '1': 'a', '2': 'b', '-1': 'c' });
+    const large = Buffer.from('81' + 'cfffffffffffffffff' + '07', 'hex');
+    expect(decodeMsgpack(large)).toEqual({ '18446744073709551615': 7 });
+    for (const key of ['c0', 'c3', '80', '90', 'c4020102']) {
+      expect(() => decodeMsgpack(Buffer.from(`81${key}01`, 'hex'))).toThrow(/a key of a map/);
+    }
+  });
+
   it('take long arrays and maps', () => {
     const items = Array.from({ length: 70_000 }, (_, n) => n);
     expect(decodeMsgpack(encode(items))).toEqual(items);
