@@ -175,7 +175,9 @@ describe('turns', () => {
     const before = await json<Page>(rig.get(`${path}?before_turn_id=2&u64_format=number`));
     expect(before.turns).toMatchObject([{ turn_id: 1 }]);
     const unknown = await json<Page>(rig.get(`${path}?include_unknown=1&limit=1`));
-    expect(unknown.turns).toMatchObject([{ turn_id: '2', unknown: { extra: '1' } }]);
+    expect(unknown.turns).toMatchObject([{ turn_id: '2', unknown: { extra: 1 } }]);
+    const asTexts = `${path}?include_unknown=1&limit=1&u64_format=string`;
+    expect((await json<Page>(rig.get(asTexts))).turns).toMatchObject([{ unknown: { extra: '1' } }]);
     const raw = await json<Page>(rig.get(`${path}?view=raw&turn_id=1`));
     const { data: _, ...rest } = { data: 0, ...raw.turns[0] };
     const bytes = encode({ 1: 2, 2: 'What is 2+2?', 3: 1000 });
@@ -209,6 +211,12 @@ describe('turns', () => {
     const shown = await json<Page>(rig.get(explicit));
     expect(shown.turns).toMatchObject([{ data: { text: 'ours' } }, {}]);
     expect((await rig.get(`${path}?type_hint_mode=explicit`)).status).toBe(422);
+    // As cxdb, it takes words that it does not know for the usual ones.
+    const lenient = `${path}?view=x&type_hint_mode=x&as_type_version=x&u64_format=x`;
+    expect((await json<Page>(rig.get(lenient))).turns).toMatchObject([
+      { data: { text: 'ours' } },
+      {},
+    ]);
     // One payload that is not what it says spoils its own turn alone.
     const bad = { type: TYPE, encoding: 'msgpack', payload: Buffer.from([0xc1]) } as const;
     await rig.store.contexts.append(context, bad);
@@ -219,6 +227,24 @@ describe('turns', () => {
     expect(isolated.turns).toHaveLength(3);
     expect((await rig.get(`${path}?before_turn_id=999`)).status).toBe(404);
     expect((await rig.get(`${path}?string_limit=70000`)).status).toBe(422);
+  });
+
+  it('may have keys of 64 bits, as encoders of Go write them', async () => {
+    const rig = await serveHttp();
+    const context = await create(rig);
+    await rig.send('PUT', BUNDLE_PATH, BUNDLE);
+    // Keys 1 and 2 as unsigned, and 30 as a signed integer of eight bytes, with the tag of the client below 1.
+    const [one, two, thirty] = ['cf0000000000000001', 'cf0000000000000002', 'd3000000000000001e'];
+    const hex = `83${one}02${two}a26869${thirty}81${one}a2676f`;
+    const bytes = Buffer.from(hex, 'hex').toString('base64');
+    const body = { type_id: TYPE, type_version: 1, payload_base64: bytes };
+    await json(rig.send('POST', `/v1/contexts/${context}/append`, body), 201);
+    const path = `/v1/contexts/${context}/turns`;
+    const { turns } = await json<Page>(rig.get(`${path}?view=both`));
+    expect(turns).toMatchObject([{ data: { role: 'user', text: 'hi' }, bytes_b64: bytes }]);
+    expect(await json(rig.get(`/v1/contexts/${context}?include_provenance=1`))).toMatchObject({
+      client_tag: 'go',
+    });
   });
 
   it('refuses payloads that do not fit', async () => {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { ContextId } from '../../base/brand.ts';
 import { type QuipuError, isQuipuError, tooLarge } from '../../base/errors.ts';
 import type { Parts } from '../../wire/byte-codec.ts';
 import type { FrameEvent, Frame } from '../../wire/frame.ts';
@@ -123,6 +124,14 @@ export class Connection implements Session {
 
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  get tag(): string {
+    return this.#doorman.tag;
+  }
+
+  made(context: ContextId): void {
+    this.#server.hooks.made?.(this.#facts, context);
   }
 
   push(type: number, reqId: Buffer, parts: Parts): void {
@@ -293,6 +302,7 @@ export class Connection implements Session {
         this.#asking = false;
         const { identity, tag } = this.#doorman;
         this.#facts = { ...this.#facts, identity: identity?.name, tag };
+        if (this.#doorman.hasGreeted) this.#server.hooks.greeted?.(this.#facts);
         this.#inlet.advance();
       });
   }

@@ -35,6 +35,11 @@ export class Doorman {
     return this.#tag ?? '';
   }
 
+  /** True after a HELLO of a client that may come in. */
+  get hasGreeted(): boolean {
+    return this.#tag !== undefined && this.#identity !== undefined;
+  }
+
   get knowsQuipu(): boolean {
     return this.#knowsQuipu;
   }

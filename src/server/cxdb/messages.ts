@@ -2,7 +2,7 @@ import { NO_TURN } from '../../base/brand.ts';
 import { only } from '../../base/check-value.ts';
 import { mustGetHead, mustGetTurn } from '../../context/turns/read-turns.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { HeadRow, PatchRow } from '../../engine/rows.ts';
+import type { ContextMeta, HeadRow, PatchRow } from '../../engine/rows.ts';
 import type { Parts } from '../../wire/byte-codec.ts';
 import {
   decodeCtxCreate,
@@ -17,7 +17,7 @@ import {
   decodePatch,
   encodePatchReply,
 } from '../../wire/cxdb/messages.ts';
-import type { Plan, Reply } from '../request/request.ts';
+import type { Plan, Reply, Session } from '../request/request.ts';
 import {
   asMissing,
   contextOf,
@@ -43,19 +43,29 @@ export function headParts(row: HeadRow): Parts {
 }
 
 /** Handles CTX_CREATE and CTX_FORK, which do the same. */
-export const ctxCreate: Plan = (engine, { payload }) => {
+export const ctxCreate: Plan = (engine, { payload }, session) => {
   const base = decodeCtxCreate(payload);
-  return { order: 'write', run: async () => ({ parts: await create(engine, base) }) };
+  return { order: 'write', run: async () => ({ parts: await create(engine, base, session) }) };
 };
 
-async function create(engine: Engine, base: bigint): Promise<Parts> {
+async function create(engine: Engine, base: bigint, session: Session): Promise<Parts> {
   const from = base === NO_TURN ? {} : { base: turnOf(base, 'base turn') };
+  const meta = metaOf(session);
   try {
-    const { contexts } = await engine.commit({ contexts: [{ do: 'create', ...from }] });
-    return headParts(only(contexts));
+    const { contexts } = await engine.commit({ contexts: [{ do: 'create', ...from, ...meta }] });
+    const made = only(contexts);
+    session.made(made.id);
+    return headParts(made);
   } catch (error) {
     throw asMissing(error, 'base turn');
   }
+}
+
+/** Clients of cxdb know their contexts by the name that they give themselves, also when they are gone. */
+function metaOf({ tag, knowsQuipu }: Session): { meta?: ContextMeta } {
+  const name = tag.trim();
+  const isName = name !== '' && !/\p{Cc}/u.test(name);
+  return isName && !knowsQuipu ? { meta: { meta: { client_tag: name } } } : {};
 }
 
 export const getHead: Plan = (engine, { payload }) => {

@@ -85,6 +85,8 @@ export function bothHooks(a: BinaryHooks, b: BinaryHooks): BinaryHooks {
   return {
     opened: inTurn(a.opened, b.opened),
     closed: inTurn(a.closed, b.closed),
+    greeted: inTurn(a.greeted, b.greeted),
+    made: inTurn(a.made, b.made),
     refused: inTurn(a.refused, b.refused),
     answered: inTurn(a.answered, b.answered),
     received: inTurn(a.received, b.received),

@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import type { Engine } from '../../engine/engine.ts';
 import type { BinaryHooks } from '../request/request.ts';
 import type { Served } from '../calls/call-handler.ts';
+import { LiveSessions } from './live-sessions.ts';
 import { RecentRequests } from './recent-requests.ts';
 import type { Stats } from '../../store/maintain.ts';
 import type { Store } from '../../store/store.ts';
@@ -39,6 +40,8 @@ export interface Metrics {
   upkeep(task: string, ms: number, ok: boolean): void;
   /** Rates, times and errors of the last minutes. */
   readonly recent: RecentRequests;
+  /** Clients of the binary protocol that are connected. */
+  readonly sessions: LiveSessions;
   /** The hooks that the binary server calls. */
   readonly binaryHooks: BinaryHooks;
   /** Releases the store. */
@@ -77,18 +80,13 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
   });
   const refused = countRefused(registers);
   const bytes = countBytes(registry);
-  const upkeepSeconds = new Histogram({
-    name: 'quipu_upkeep_duration_seconds',
-    help: 'Runs of gc, verify, backup and other upkeep that a client asked for.',
-    labelNames: ['task', 'result'] as const,
-    buckets: [0.1, 1, 10, 60, 600],
-    registers,
-  });
+  const upkeepSeconds = timeUpkeep(registers);
   const stopCounting = countChanges(registry, served.engine);
   gaugeStore(registry, served.store);
   if (ofProcess) collectDefaultMetrics({ register: registry });
 
-  const recent = new RecentRequests();
+  const sessions = new LiveSessions();
+  const recent = new RecentRequests(Date.now, (failed) => sessions.failed(failed));
 
   function request(protocol: Protocol, kind: string, ms: number, ok: boolean): void {
     seconds.observe(protocol, kind, ms / 1000);
@@ -110,11 +108,17 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
     upkeep: (task, ms, ok) =>
       upkeepSeconds.observe({ task, result: ok ? 'done' : 'failed' }, ms / 1000),
     recent,
+    sessions,
     binaryHooks: {
       opened: () => binaryConnection(1),
-      closed: () => binaryConnection(-1),
+      closed: (session) => {
+        binaryConnection(-1);
+        sessions.closed(session);
+      },
+      ...sessions.hooks,
       refused: () => refused.inc(),
-      answered: ({ message, code, ms }) => {
+      answered: ({ session, message, code, ms }) => {
+        sessions.used(session.id);
         request('binary', message, ms, code === 0);
         if (code !== 0) recent.failed({ protocol: 'binary', status: code, message });
       },
@@ -128,6 +132,16 @@ export function createMetrics({ served, ofProcess = false }: MetricsOptions): Me
 function countRefused(registers: Registry[]): Counter {
   const name = 'quipu_connections_refused_total';
   return new Counter({ name, help: 'Connections over the limit.', registers });
+}
+
+function timeUpkeep(registers: Registry[]): Histogram<'task' | 'result'> {
+  return new Histogram({
+    name: 'quipu_upkeep_duration_seconds',
+    help: 'Runs of gc, verify, backup and other upkeep that a client asked for.',
+    labelNames: ['task', 'result'] as const,
+    buckets: [0.1, 1, 10, 60, 600],
+    registers,
+  });
 }
 
 interface CountedBytes {

@@ -6,6 +6,8 @@ const FAILURES_MAX = 256;
 const MESSAGE_CHARS_MAX = 500;
 const PATH_CHARS_MAX = 200;
 
+const NOBODY = (): void => undefined;
+
 /** A request that was answered with an error. */
 export interface FailedRequest {
   readonly atMs: number;
@@ -89,13 +91,15 @@ export class RecentRequests {
   readonly http: Flow = new Flow();
   readonly httpFailures: Flow = new Flow();
   readonly #clock: () => number;
+  readonly #onFailed: (failed: FailedRequest) => void;
   readonly #failures: FailedRequest[] = [];
   readonly #failed = new Map<string, number>();
   #connections = { open: 0, total: 0 };
   #usedAtMs = 0;
 
-  constructor(clock: () => number = Date.now) {
+  constructor(clock: () => number = Date.now, onFailed: (failed: FailedRequest) => void = NOBODY) {
     this.#clock = clock;
+    this.#onFailed = onFailed;
   }
 
   /** Connections of the binary protocol. */
@@ -128,13 +132,15 @@ export class RecentRequests {
   failed({ protocol, status, message, path }: Omit<FailedRequest, 'atMs'>): void {
     this.#failed.set(protocol, (this.#failed.get(protocol) ?? 0) + 1);
     if (this.#failures.length === FAILURES_MAX) this.#failures.shift();
-    this.#failures.push({
+    const failed = {
       atMs: this.#clock(),
       protocol,
       status,
       message: message.slice(0, MESSAGE_CHARS_MAX),
       ...(path !== undefined && { path: path.slice(0, PATH_CHARS_MAX) }),
-    });
+    };
+    this.#failures.push(failed);
+    this.#onFailed(failed);
   }
 
   /** Newest first. */

@@ -1,3 +1,4 @@
+import type { ContextId } from '../../base/brand.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Parts } from '../../wire/byte-codec.ts';
 import type { Frame } from '../../wire/frame.ts';
@@ -56,6 +57,10 @@ export interface Session {
   readonly signal: AbortSignal;
   /** The tasks that go on after their reply, by request id. */
   readonly tasks: LongTasks;
+  /** What the client calls itself; empty for nothing. */
+  readonly tag: string;
+  /** Notes that this client made a context. */
+  made(context: ContextId): void;
   /** Sends a small frame that answers no request. Returns at once. CLOSED when the connection has ended. */
   push(type: number, reqId: Buffer, parts: Parts): void;
   /** Makes and sends such a frame when there is room for it. CLOSED when the connection has ended. */
@@ -141,6 +146,9 @@ export interface AnsweredRequest {
 export interface BinaryHooks {
   readonly opened?: ((session: SessionFacts) => void) | undefined;
   readonly closed?: ((session: SessionFacts) => void) | undefined;
+  /** Called when a client has said who it is. */
+  readonly greeted?: ((session: SessionFacts) => void) | undefined;
+  readonly made?: ((session: SessionFacts, context: ContextId) => void) | undefined;
   /** Called for a connection over the limit. */
   readonly refused?: (() => void) | undefined;
   readonly answered?: ((request: AnsweredRequest) => void) | undefined;

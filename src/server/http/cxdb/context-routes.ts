@@ -8,6 +8,7 @@ import type { ContextRow } from '../../../engine/rows.ts';
 import { jsonReply, route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { ofContext } from '../exchange/schemas.ts';
+import type { LiveSession, LiveSessions } from '../../metrics/live-sessions.ts';
 import { describeContexts } from './context-facts.ts';
 import type { DescribedContext } from './context-facts.ts';
 import { CqlError, parseCql } from './cql.ts';
@@ -23,7 +24,10 @@ const SCAN_MS_MAX = 5000;
 /** The facts in first turns are held until the answer is made. */
 const SCAN_CHARS_MAX = 16 * 1024 * 1024;
 const STEP = 500;
-const LIMIT_MAX = 1000;
+/** As many as are looked at: a page of cxdb asks for 10,000 at once. */
+const LIMIT_MAX = SCAN_MAX;
+/** Sessions that a list names. */
+const SESSIONS_MAX = 1000;
 
 const oneContext = z.looseObject({ context_id: z.string(), head_turn_id: z.string() });
 const EXAMPLE = {
@@ -81,7 +85,9 @@ export const cxdbContextRoutes: readonly Route[] = [
       await describe(engine, id);
       const family = new Family((await scan(request)).found);
       const ids = query.recursive ? family.below(id) : family.childrenOf(id);
-      const children = ids.slice(0, query.limit).map((child) => toJson(child, query, family));
+      const { sessions } = request.service.metrics;
+      const shown = { family, sessions };
+      const children = ids.slice(0, query.limit).map((child) => toJson(child, query, shown));
       const { recursive } = query;
       return { context_id: String(id), recursive, count: children.length, children };
     },
@@ -109,15 +115,17 @@ export const contextFaces: readonly Route[] = [
       });
       const family = new Family(found);
       const chosen = found.filter(isWanted).slice(0, limit);
-      const contexts = chosen.map((one) => toJson(one, query, family));
-      const tags = [...new Set(chosen.flatMap(({ row, facts }) => tagIfLive(row, facts.tag)))];
+      const { sessions } = request.service.metrics;
+      const contexts = chosen.map((one) => toJson(one, query, { family, sessions }));
+      const active = sessions.list();
+      const live = chosen.filter(({ row }) => isLive(row, sessions));
+      const tags = [...active.map(({ tag }) => tag), ...live.map(({ facts }) => facts.tag ?? '')];
       return {
         contexts,
         count: contexts.length,
         total,
-        // Connections are no sessions here: a context is live while a turn is being written into it.
-        active_sessions: [],
-        active_tags: tags,
+        active_sessions: active.slice(-SESSIONS_MAX).map(toSession),
+        active_tags: [...new Set(tags)].filter((one) => one !== '').slice(0, SESSIONS_MAX),
       };
     },
   }),
@@ -129,7 +137,8 @@ export const contextFaces: readonly Route[] = [
     async give({ params: { id }, query, request, engine }) {
       const found = await describe(engine, id);
       const others = query.include_lineage ? (await scan(request)).found : [];
-      return toJson(found, query, new Family(others));
+      const { sessions } = request.service.metrics;
+      return toJson(found, query, { family: new Family(others), sessions });
     },
   }),
 ];
@@ -187,20 +196,21 @@ async function search(q: string, limit: number, request: HttpRequest): Promise<R
     const { message, kind, position, field = null } = error;
     return jsonReply({ error: message, error_type: kind, position, field }, { status: 400 });
   }
+  const { sessions } = request.service.metrics;
   const { found, total } = await scan(request);
   const wanted: DescribedContext[] = [];
   let searched = 0;
   for (const one of found) {
     if (request.signal.aborted || Date.now() > begunAt + 2 * SCAN_MS_MAX) break;
-    if (matches(toCql(one))) wanted.push(one);
+    if (matches(toCql(one, sessions))) wanted.push(one);
     searched += 1;
     await request.service.turns.next();
   }
   wanted.sort((a, b) => (a.row.id < b.row.id ? 1 : -1));
   const options = { include_provenance: false, include_lineage: false };
-  const family = new Family([]);
+  const shown = { family: new Family([]), sessions };
   return jsonReply({
-    contexts: wanted.slice(0, limit).map((one) => toJson(one, options, family)),
+    contexts: wanted.slice(0, limit).map((one) => toJson(one, options, shown)),
     total_count: wanted.length,
     elapsed_ms: Date.now() - begunAt,
     query: q,
@@ -208,7 +218,7 @@ async function search(q: string, limit: number, request: HttpRequest): Promise<R
   });
 }
 
-function toCql({ row, facts }: DescribedContext): CqlContext {
+function toCql({ row, facts }: DescribedContext, sessions: LiveSessions): CqlContext {
   const { provenance = {}, tag, title, labels } = facts;
   const text = (name: string): string | undefined => {
     const value = provenance[name];
@@ -227,7 +237,22 @@ function toCql({ row, facts }: DescribedContext): CqlContext {
     root: numberOf(provenance['root_context_id']),
     created: row.createdAt,
     depth: row.headDepth,
-    is_live: row.openTurn !== NO_TURN,
+    is_live: isLive(row, sessions),
+  };
+}
+
+/** While the client that made it is connected, and while a turn is being written into it. */
+function isLive({ id, openTurn }: ContextRow, sessions: LiveSessions): boolean {
+  return openTurn !== NO_TURN || sessions.makerOf(id) !== undefined;
+}
+
+function toSession({ id, tag, connectedAt, usedAt, contexts }: LiveSession): object {
+  return {
+    session_id: id,
+    client_tag: tag,
+    connected_at: connectedAt,
+    last_activity_at: usedAt,
+    context_count: contexts.size,
   };
 }
 
@@ -240,15 +265,27 @@ interface Include {
   readonly include_lineage: boolean;
 }
 
-function toJson({ row, facts }: DescribedContext, include: Include, family: Family): object {
+/** What a context is shown with. */
+interface Around {
+  readonly family: Family;
+  readonly sessions: LiveSessions;
+}
+
+function toJson(
+  { row, facts }: DescribedContext,
+  include: Include,
+  { family, sessions }: Around,
+): object {
   const { tag, title, labels, provenance } = facts;
+  const session = sessions.makerOf(row.id);
   return {
     context_id: String(row.id),
     head_turn_id: String(row.head),
     head_depth: row.headDepth,
     created_at_unix_ms: row.createdAt,
     created_at: new Date(row.createdAt).toISOString(),
-    is_live: row.openTurn !== NO_TURN,
+    is_live: isLive(row, sessions),
+    ...(session && { session_id: session.id, last_activity_at: session.usedAt }),
     ...given({ client_tag: tag, title }),
     ...(labels !== undefined && labels.length > 0 && { labels }),
     ...(include.include_provenance && provenance !== undefined && { provenance }),
@@ -271,10 +308,6 @@ function lineageOf(
     child_context_count: children.length,
     child_context_ids: children,
   };
-}
-
-function tagIfLive({ openTurn }: ContextRow, tag: string | undefined): string[] {
-  return openTurn !== NO_TURN && tag !== undefined ? [tag] : [];
 }
 
 /** Which contexts name which as their parent. */

@@ -1,4 +1,5 @@
 import { given } from '../../../base/given.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { NO_TURN } from '../../../base/brand.ts';
 import type { ContextId } from '../../../base/brand.ts';
@@ -9,14 +10,19 @@ import type { SentEvent } from '../exchange/event-stream.ts';
 import { route } from '../exchange/route.ts';
 import type { HttpRequest, Reply, Route } from '../exchange/route.ts';
 import { ofContext } from '../exchange/schemas.ts';
+import type { LiveSessions, ServerNews } from '../../metrics/live-sessions.ts';
+import type { FailedRequest } from '../../metrics/recent-requests.ts';
 import { describeContexts } from './context-facts.ts';
 import type { ContextFacts } from './context-facts.ts';
 
-// Events in the form of cxdb. Its page asks for the whole store; of a context alone it asks at another path.
-// Nothing tells of connections: they are no sessions here.
+// Events in the form of cxdb. Its page asks for the whole store, and hears of sessions and errors of the server, too. Of
+// a context alone it asks at another path.
+
+/** Contexts that the end of a session names: the newest ones. */
+const CONTEXTS_TOLD_MAX = 1000;
 
 const answer = {
-  what: '`connected`, then `context_created`, `context_metadata_updated`, `context_linked`, `turn_appended`',
+  what: '`connected`, then `context_created`, `context_metadata_updated`, `context_linked`, `turn_appended`; of the whole store also `client_connected`, `client_disconnected`, `error_occurred`',
   type: 'text/event-stream',
 } as const;
 
@@ -40,32 +46,72 @@ export const eventFaces: readonly Route[] = [
 
 async function watch(request: HttpRequest, context?: ContextId): Promise<Reply> {
   const { signal, service } = request;
+  const { served, metrics } = service;
   const filter = context === undefined ? {} : { context };
-  const events = service.served.store.watch(filter, { signal })[Symbol.asyncIterator]();
+  const events = served.store.watch(filter, { signal })[Symbol.asyncIterator]();
   // Nothing is missed from here on.
   await events.next();
-  return eventReply(inItsWords(events, service.served.engine), request);
+  const sources = context === undefined ? [events, metrics.sessions.follow(signal)] : [events];
+  return eventReply(inItsWords(sources, served.engine, metrics.sessions), request);
 }
 
 async function* inItsWords(
-  events: AsyncIterator<StoreEvent>,
+  sources: readonly AsyncIterator<StoreEvent | ServerNews>[],
   engine: Engine,
+  sessions: LiveSessions,
 ): AsyncGenerator<SentEvent, void, undefined> {
-  try {
-    yield { event: 'connected', data: {} };
-    for (let next = await events.next(); next.done !== true; next = await events.next()) {
-      yield* toSent(next.value, engine);
-    }
-  } finally {
-    await events.return?.();
+  yield { event: 'connected', data: {} };
+  for await (const event of together(sources)) {
+    if (event.kind === 'request.failed') yield toFailed(event.request);
+    else if ('session' in event) yield toSession(event);
+    else yield* toSent(event, engine, sessions);
   }
 }
 
-async function* toSent(event: StoreEvent, engine: Engine): AsyncGenerator<SentEvent, void> {
+/** The items of several sources as they come, until the first source ends. */
+async function* together<T>(sources: readonly AsyncIterator<T>[]): AsyncGenerator<T, void> {
+  const read = async (source: AsyncIterator<T>) => ({ source, result: await source.next() });
+  const reads = new Map(sources.map((source) => [source, read(source)]));
+  try {
+    for (;;) {
+      const { source, result } = await Promise.race(reads.values());
+      if (result.done === true) return;
+      reads.set(source, read(source));
+      yield result.value;
+    }
+  } finally {
+    await Promise.all(sources.map(async (source) => source.return?.()));
+  }
+}
+
+function toFailed({ atMs, protocol, status, message, path }: FailedRequest): SentEvent {
+  const failed = { timestamp_ms: atMs, kind: protocol, status_code: status, message };
+  return { event: 'error_occurred', data: { ...failed, ...given({ path }) } };
+}
+
+function toSession({ kind, session }: Extract<ServerNews, { session: unknown }>): SentEvent {
+  const who = { session_id: session.id, client_tag: session.tag };
+  if (kind === 'session.opened') return { event: 'client_connected', data: who };
+  const contexts = [...session.contexts].slice(-CONTEXTS_TOLD_MAX).map(String);
+  return { event: 'client_disconnected', data: { ...who, contexts } };
+}
+
+async function* toSent(
+  event: StoreEvent,
+  engine: Engine,
+  sessions: LiveSessions,
+): AsyncGenerator<SentEvent, void> {
   if (event.kind === 'context.created') {
     const { id, createdAt } = event.context;
     const { tag = '' } = (await factsOf(engine, id)) ?? {};
-    const data = { context_id: String(id), session_id: '', client_tag: tag, created_at: createdAt };
+    // The commit is acknowledged in this turn of the event loop, and then the maker is known.
+    await nextTurn();
+    const data = {
+      context_id: String(id),
+      session_id: sessions.makerOf(id)?.id ?? '',
+      client_tag: tag,
+      created_at: createdAt,
+    };
     yield { event: 'context_created', data };
   } else if (event.kind === 'turn.appended' || event.kind === 'turn.sealed') {
     const { id, context, parent, depth, type, version } = event.turn;

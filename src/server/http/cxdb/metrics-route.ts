@@ -131,19 +131,22 @@ async function storageOf({ storeName }: HttpService, stats: EngineStats): Promis
     heads_table_bytes: 0,
     blobs_pack_bytes: stats.storedBytes,
     blobs_index_bytes: 0,
-    data_dir_total_bytes: stats.diskBytes,
-    data_dir_free_bytes: await freeBytes(storeName),
+    ...(await diskOf(storeName)),
   };
 }
 
-/** 0 for a store that is no folder here. */
-async function freeBytes(folder: string): Promise<number> {
-  try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
-  } catch {
-    return 0;
-  }
+/** Of the disk with the folder, as its page wants it. 0 for a store that is no folder here. */
+async function diskOf(folder: string): Promise<object> {
+  const { blocks, bavail, bsize } = await statfs(folder).catch(() => NO_DISK);
+  return { data_dir_total_bytes: blocks * bsize, data_dir_free_bytes: bavail * bsize };
+}
+
+const NO_DISK = { blocks: 0, bavail: 0, bsize: 0 };
+
+/** Its page shows a dash where nothing was measured. */
+function latencyOf(flow: Flow): object {
+  const times = flow.times();
+  return times.count > 0 ? times : { ...times, p50: null, p95: null, p99: null, max: null };
 }
 
 function perfOf({ metrics: { recent } }: HttpService): object {
@@ -160,9 +163,9 @@ function perfOf({ metrics: { recent } }: HttpService): object {
     ...rates('registry_ingest', recent.types),
     ...rates('http_req', recent.http),
     ...rates('http_errors', recent.httpFailures),
-    append_latency_ms: recent.appends.times(),
-    get_last_latency_ms: recent.pages.times(),
-    get_blob_latency_ms: recent.blobs.times(),
-    http_latency_ms: recent.http.times(),
+    append_latency_ms: latencyOf(recent.appends),
+    get_last_latency_ms: latencyOf(recent.pages),
+    get_blob_latency_ms: latencyOf(recent.blobs),
+    http_latency_ms: latencyOf(recent.http),
   };
 }

@@ -17,7 +17,7 @@ import type { HeadRow, TurnRow } from '../../../engine/rows.ts';
 import { Encoding } from '../../../format/turn-record.ts';
 import { toSentTurns } from '../../cxdb/pages.ts';
 import type { SentTurn } from '../../cxdb/pages.ts';
-import { jsonReply } from '../exchange/route.ts';
+import { TYPE_DESCRIPTOR, jsonReply } from '../exchange/route.ts';
 import type { Reply, Route } from '../exchange/route.ts';
 import { ofContext } from '../exchange/schemas.ts';
 import { lenientCount, lenientFlag } from './face.ts';
@@ -28,23 +28,24 @@ import { readRegistry } from './type-registry.ts';
 /** Payload bytes of one page. The page then has fewer turns, and goes on at `next_before_turn_id`. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 const STRING_LIMIT_MAX = 65_536;
-const FAILED_DEPENDENCY = 424;
 
 const idText = z.string().regex(/^\d{1,16}$/, 'is a decimal id');
 const turnsQuery = z.object({
   limit: lenientCount(64, PAGE_TURNS_MAX),
   before_turn_id: idText.optional(),
   turn_id: idText.optional(),
-  view: z.enum(['typed', 'raw', 'both']).default('typed'),
-  type_hint_mode: z.enum(['inherit', 'latest', 'explicit']).default('inherit'),
+  view: z.enum(['typed', 'raw', 'both']).catch('typed'),
+  type_hint_mode: z.enum(['inherit', 'latest', 'explicit']).catch('inherit'),
   as_type_id: z.string().optional(),
   as_type_version: z
     .string()
     .regex(/^\d{1,9}$/)
-    .optional(),
+    .optional()
+    .catch(undefined),
   include_unknown: lenientFlag(false),
   bytes_render: z.enum(['base64', 'hex', 'len_only']).catch('base64'),
-  u64_format: z.enum(['string', 'number']).catch('string'),
+  /** Absent, ids are texts and other integers are numbers, as its page expects of both. */
+  u64_format: z.enum(['string', 'number']).optional().catch(undefined),
   enum_render: z.enum(['label', 'number', 'both']).catch('label'),
   time_render: z.enum(['iso', 'unix_ms']).catch('iso'),
   string_limit: z
@@ -103,7 +104,7 @@ function page(id: ContextId, head: HeadRow, sent: readonly SentTurn[], how: How)
   const turns: object[] = [];
   for (const turn of sent) {
     const spec = specOf(turn, how);
-    if (spec === 'missing') return withoutType(turn, query);
+    if (spec === 'missing') throw withoutType(turn, query);
     turns.push(toJson(turn, spec, how));
   }
   const [oldest] = sent;
@@ -155,10 +156,9 @@ function asked(
   }
 }
 
-function withoutType({ rec }: SentTurn, { as_type_id: id = rec.type }: TurnsQuery): Reply {
+function withoutType({ rec }: SentTurn, { as_type_id: id = rec.type }: TurnsQuery): Error {
   const message = `no type descriptor is published for ${id}; ask with view=raw, or publish it`;
-  const data = { what: 'type descriptor', id };
-  return jsonReply({ error: { code: 'NOT_FOUND', message, data } }, { status: FAILED_DEPENDENCY });
+  return notFound(TYPE_DESCRIPTOR, id, message);
 }
 
 function toJson({ rec }: SentTurn, spec: TypeSpec | undefined, how: How): object {
@@ -189,7 +189,8 @@ function typed(rec: Rec, spec: TypeSpec | undefined, { query, registry }: How): 
     return { ...decoded, ...failed('the payload is not in its encoding') };
   }
   if (spec === undefined) return { ...decoded, data: toJsonValue(value) };
-  const options = { ...query, string_limit: limitOf(query) };
+  const { u64_format = 'number' } = query;
+  const options = { ...query, u64_format, string_limit: limitOf(query) };
   const projected = project(value, spec, registry, options);
   if (projected === undefined) return { ...decoded, ...failed('the payload is no map of fields') };
   return { ...decoded, ...projected };

@@ -275,6 +275,9 @@ export interface HttpService {
 }
 
 const PRECONDITION_FAILED = 412;
+const FAILED_DEPENDENCY = 424;
+/** What is missing where a turn cannot be shown: the request itself is right. */
+export const TYPE_DESCRIPTOR = 'type descriptor';
 
 interface ErrorJson {
   readonly code: string;
@@ -306,7 +309,9 @@ export function errorReply(error: unknown, { hadIfMatch, invalidStatus }: Failed
   const moved = code === 'HEAD_MOVED' && hadIfMatch === true;
   const isTooMuch = isQuipuError(error, 'UNAVAILABLE') && error.data.what === 'connection';
   const usual = (code === 'INVALID' ? invalidStatus : undefined) ?? WIRE_CODE[code];
-  const status = moved ? PRECONDITION_FAILED : isTooMuch ? TOO_MANY : usual;
+  const isUntyped = isQuipuError(error, 'NOT_FOUND') && error.data.what === TYPE_DESCRIPTOR;
+  const special = isUntyped ? FAILED_DEPENDENCY : isTooMuch ? TOO_MANY : usual;
+  const status = moved ? PRECONDITION_FAILED : special;
   const headers = code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
   return jsonReply(json, { status, headers });
 }
