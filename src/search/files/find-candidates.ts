@@ -9,6 +9,7 @@ import {
 } from '../rank/packed-rows.ts';
 import type { CandidateRow } from '../rank/pick-rows.ts';
 import { leafHashes, leastCount } from '../rank/rank.ts';
+import { countsAt } from './count-lists.ts';
 import type { RankReader } from './rank-tables.ts';
 import { partName } from './schema.ts';
 import type { PartRow, Statements } from './text-tables.ts';
@@ -86,35 +87,17 @@ export class CandidateFinder {
   count({ rows, spans }: Candidates, leaves: PickRequest['leaves']): readonly Uint8Array[] {
     const hashes = leaves.map(leafHashes);
     const counts = leaves.map(() => new Uint8Array(rows.length).fill(MOST));
+    const sealed = spans.filter(({ part }) => part.sealed !== 0);
     for (const span of spans) {
       if (span.part.sealed === 0) countInSketches(rows, span, hashes, counts);
-      else this.#countInLists(rows, span, hashes, counts);
+    }
+    const parts = sealed.map(({ part }) => part);
+    for (const hash of parts.length === 0 ? [] : new Set(hashes.flat())) {
+      const lists = this.#ranks.listsOf(hash, parts);
+      const into = counts.filter((_, leaf) => hashes[leaf]?.includes(hash));
+      for (const span of sealed) countInList(rows, span, lists.get(span.part.id), into);
     }
     return counts;
-  }
-
-  #countInLists(
-    rows: readonly CandidateRow[],
-    { part, from, to }: Span,
-    hashes: readonly (readonly number[])[],
-    counts: readonly Uint8Array[],
-  ): void {
-    // Candidates are newest first.
-    const places = Uint32Array.from(
-      { length: to - from },
-      (_, nth) => (rows[to - 1 - nth]?.id ?? 0) - part.first,
-    );
-    for (const hash of new Set(hashes.flat())) {
-      const inPart = this.#ranks.countsOf(part, hash, places);
-      for (const [leaf, own] of hashes.entries()) {
-        const into = counts[leaf];
-        if (into === undefined || !own.includes(hash)) continue;
-        for (const [nth, count] of inPart.entries()) {
-          const at = to - 1 - nth;
-          if (count < (into[at] ?? 0)) into[at] = count;
-        }
-      }
-    }
   }
 
   /** Undefined: there are more. */
@@ -150,6 +133,26 @@ export class CandidateFinder {
 
 /** No count is larger. */
 const MOST = 255;
+
+const NO_ENTRIES = new Uint8Array();
+
+/** Lowers the counts of the leaves that have a word with the hash of a list. */
+function countInList(
+  rows: readonly CandidateRow[],
+  { part, from, to }: Span,
+  list: Uint8Array = NO_ENTRIES,
+  leaves: readonly Uint8Array[],
+): void {
+  // Candidates are newest first, and places rise.
+  const places = Uint32Array.from(
+    { length: to - from },
+    (_, nth) => (rows[to - 1 - nth]?.id ?? 0) - part.first,
+  );
+  for (const [nth, count] of countsAt(list, places).entries()) {
+    const at = to - 1 - nth;
+    for (const into of leaves) if (count < (into[at] ?? 0)) into[at] = count;
+  }
+}
 
 function countInSketches(
   rows: readonly CandidateRow[],

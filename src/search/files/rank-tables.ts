@@ -1,7 +1,7 @@
 import { firstColumn, type Database } from '../../base/sqlite.ts';
-import { CountLists, LISTS, countsAt, withoutGone } from './count-lists.ts';
+import { CountLists, LISTS, withoutGone } from './count-lists.ts';
 import type { RowLengths } from '../rank/packed-rows.ts';
-import type { PartRow, Statements } from './text-tables.ts';
+import { listing, type PartRow, type Statements } from './text-tables.ts';
 
 // What ranking needs of documents: how long each is, and how often words occur in it. The part that takes documents has
 // a row for each, in `fresh`. A sealed part has the lengths of all its documents in one blob, and a list of counts for
@@ -128,12 +128,15 @@ export class RankReader {
     return lengths;
   }
 
-  /** How often the words with a hash occur in documents of a part, whose places rise. 1: once, or never. */
-  countsOf(part: PartRow, hash: number, places: Uint32Array): Uint8Array {
-    const list = this.#statements.value(LIST, listId(part.id, hash)) as Uint8Array | undefined;
-    return countsAt(list ?? NO_ENTRIES, places);
+  /**
+   * The lists of a hash, by part. A part in which no word with the hash occurs twice has none. One statement for all
+   * parts takes two fifths of the time of one for each.
+   */
+  listsOf(hash: number, parts: readonly PartRow[]): ReadonlyMap<number, Uint8Array> {
+    const ids = parts.map(({ id }) => listId(id, hash));
+    const rows = this.#statements.get(LISTS_OF + listing(ids)).all(...ids) as ListRow[];
+    return new Map(rows.map(({ id, list }) => [Math.floor(id / LISTS), list]));
   }
 }
 
-const NO_ENTRIES = new Uint8Array();
-const LIST = 'SELECT list FROM counts WHERE id = ?';
+const LISTS_OF = 'SELECT id, list FROM counts WHERE id IN ';

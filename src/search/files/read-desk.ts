@@ -7,7 +7,7 @@ import { pickRows, type PickBasis, type RankedRow } from '../rank/pick-rows.ts';
 import { CandidateFinder, type Candidates } from './find-candidates.ts';
 import { RankReader } from './rank-tables.ts';
 import { DOCUMENTS, partName } from './schema.ts';
-import { Statements, listParts, openForReading, type PartRow } from './text-tables.ts';
+import { Statements, listParts, listing, openForReading, type PartRow } from './text-tables.ts';
 
 // The reader of search.db.
 
@@ -28,14 +28,16 @@ interface Known {
   readonly threads: Map<number, ThreadName>;
 }
 
-type ThreadName = Pick<Picked, 'source' | 'thread'>;
+interface ThreadName extends Pick<Picked, 'source' | 'thread'> {
+  /** 1: others were forked from it. */
+  readonly forked: number;
+}
 
 interface PickedRow {
   readonly id: number;
   readonly thread: number;
   readonly ref: string;
   readonly depth: number;
-  readonly forked: number;
 }
 
 export class ReadDesk {
@@ -180,15 +182,15 @@ export class ReadDesk {
   }
 
   #toPicked(ranked: readonly RankedRow[], { threads }: Known): Picked[] {
-    const ids = JSON.stringify(ranked.map(({ row }) => row.id));
-    const rows = this.#statements.get(PICKED).all(ids) as PickedRow[];
+    const ids = ranked.map(({ row }) => row.id);
+    const rows = this.#statements.get(PICKED + listing(ids)).all(...ids) as PickedRow[];
     const found = new Map(rows.map((row) => [row.id, row]));
     return ranked.flatMap(({ row: { id }, key, score }) => {
       const row = found.get(id);
       if (row === undefined) return [];
-      const { ref, depth, forked } = row;
-      const named = this.#named(row.thread, threads);
-      return [{ id, ...named, ref, depth, key, score, isForked: forked !== 0 }];
+      const { source, thread, forked } = this.#named(row.thread, threads);
+      const { ref, depth } = row;
+      return [{ id, source, thread, ref, depth, key, score, isForked: forked !== 0 }];
     });
   }
 
@@ -216,8 +218,7 @@ export class ReadDesk {
 
 const NAMED = `SELECT d.id, n.name AS source, t.name AS thread, CAST(d.ref AS TEXT) AS ref, d.depth
   FROM docs d JOIN threads t ON t.id = d.thread JOIN names n ON n.id = t.source`;
-const PICKED = `SELECT d.id, d.thread, CAST(d.ref AS TEXT) AS ref, d.depth,
-  EXISTS (SELECT 1 FROM forks WHERE parent = d.thread) AS forked
-  FROM docs d WHERE d.id IN (SELECT value FROM json_each(?))`;
-const THREAD = `SELECT n.name AS source, t.name AS thread FROM threads t JOIN names n ON n.id = t.source WHERE t.id = ?`;
+const PICKED = 'SELECT id, thread, CAST(ref AS TEXT) AS ref, depth FROM docs WHERE id IN ';
+const THREAD = `SELECT n.name AS source, t.name AS thread, EXISTS (SELECT 1 FROM forks WHERE parent = t.id) AS forked
+  FROM threads t JOIN names n ON n.id = t.source WHERE t.id = ?`;
 const THREAD_ID = `(SELECT t2.id FROM threads t2 JOIN names n2 ON n2.id = t2.source WHERE n2.name = ? AND t2.name = ?)`;

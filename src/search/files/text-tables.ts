@@ -90,6 +90,11 @@ export function rewritePart(db: Database, part: number): void {
   db.exec(`INSERT INTO ${partName(part)} (${partName(part)}) VALUES ('optimize')`);
 }
 
+/** Parameters for a list of values. To hand the list over as JSON takes half as long again. */
+export function listing(values: readonly unknown[]): string {
+  return `(${values.map(() => '?').join()})`;
+}
+
 /** Keeps statements that were prepared. */
 export class Statements {
   readonly #db: Database;
