@@ -18,8 +18,9 @@ export class BareFts5 {
     this.#db.pragma('journal_mode = WAL');
     this.#db.pragma('synchronous = NORMAL');
     this.#db.pragma(`cache_size = -${CACHE_KIB}`);
-    this.#db.exec(`CREATE VIRTUAL TABLE bare USING fts5(text, content = '', tokenize = 'unicode61');
-      CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);`);
+    this.#db
+      .exec(`CREATE VIRTUAL TABLE IF NOT EXISTS bare USING fts5(text, content = '', tokenize = 'unicode61');
+      CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);`);
   }
 
   /** `texts` come with what FTS5 is to index of each. */
@@ -47,8 +48,8 @@ export class BareFts5 {
     if (batch.length > 0) write();
   }
 
-  /** The first page of the newest `candidates`, as a program would show it. Returns the number of hits. */
-  firstPage(match: string, word: string, candidates: number): number {
+  /** The first page of the newest `candidates`, as a program would show it. */
+  firstPage(match: string, word: string, candidates: number): readonly string[] {
     const best = this.#db
       .prepare(
         `SELECT id FROM (SELECT rowid AS id, bm25(bare) AS score FROM bare WHERE bare MATCH ?
@@ -56,13 +57,11 @@ export class BareFts5 {
       )
       .all(match, candidates) as { id: number }[];
     const read = this.#db.prepare('SELECT text FROM texts WHERE id = ?');
-    let shown = 0;
-    for (const { id } of best) {
+    return best.map(({ id }) => {
       const { text = '' } = (read.get(id) as { text: string } | undefined) ?? {};
       const at = text.toLowerCase().indexOf(word);
-      if (text.slice(Math.max(0, at - 80), at + 160) !== '') shown += 1;
-    }
-    return shown;
+      return text.slice(Math.max(0, at - 80), at + 160);
+    });
   }
 
   close(): void {

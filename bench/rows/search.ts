@@ -66,8 +66,8 @@ export const searchRow: Row = {
 function queryFinding(name: string, what: string, of: (name: string) => number): Finding {
   const [p50, p99, bare] = [of(`${name}-p50Ms`), of(`${name}-p99Ms`), of(`bare-${name}-p50Ms`)];
   const ratio = p50 / bare;
-  // A message to a thread and a look into every part: what no query goes without.
-  const apart = (p50 - of('none-p50Ms')) / bare;
+  // The floor: a slow query must hold up nobody, so a thread is asked, which sleeps.
+  const floor = of(`bare-thread-${name}-p50Ms`);
   return {
     work: `first page of a ${name} query in ${what}`,
     answers: {
@@ -75,7 +75,7 @@ function queryFinding(name: string, what: string, of: (name: string) => number):
       sqlite: ms(bare),
       'json-lines': ms(of('scanMs')),
     },
-    measured: `${times(ratio)} of a bare FTS5 table, ${times(apart)} without what a query for nothing takes (${ms(of('none-p50Ms'))})`,
+    measured: `${times(ratio)} of a bare FTS5 table, ${times(p50 / floor)} of one in a thread of its own (${ms(floor)})`,
     must: `p50 < ${P50_MS_MAX} ms, p99 < ${P99_MS_MAX} ms, <= ${times(BARE_MAX)}`,
     met: p50 < P50_MS_MAX && p99 < P99_MS_MAX && ratio <= BARE_MAX,
   };

@@ -1,6 +1,7 @@
 import { createReadStream, createWriteStream, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../src/index.ts';
 import { BareFts5 } from '../bare-fts5.ts';
@@ -101,10 +102,18 @@ export async function search(trial: Trial): Promise<Result> {
   await store.close();
   const bare = new BareFts5(join(trial.folder, 'bare.db'));
   bare.fill(bareTexts(trial.size));
-  const compared = await askAll(async (query, { match, candidates }) =>
-    bare.firstPage(match, query.replaceAll(/["*]/g, ''), candidates),
-  );
+  const argsOf = (query: string, { match, candidates }: AskedQuery) =>
+    [match, query.replaceAll(/["*]/g, ''), candidates] as const;
+  const compared = await askAll(async (query, asked) => bare.firstPage(...argsOf(query, asked)));
   bare.close();
+  const thread = new Worker(new URL('../bare-fts5-thread.js', import.meta.url), {
+    workerData: join(trial.folder, 'bare.db'),
+  });
+  const apart = await askAll(async (query, asked) => {
+    thread.postMessage(argsOf(query, asked));
+    await once(thread, 'message');
+  });
+  await thread.terminate();
   const scanMs = await scan(join(trial.folder, 'texts.jsonl'), new SearchTexts().wordOf(39_000));
   return {
     bytes,
@@ -119,6 +128,7 @@ export async function search(trial: Trial): Promise<Result> {
     ...(await sizeApart(trial)),
     ...named(asked, ''),
     ...named(compared, 'bare-'),
+    ...named(apart, 'bare-thread-'),
   };
 }
 
