@@ -1,8 +1,7 @@
 import { crc32 } from '../../src/format/bytes.ts';
 import { hashBytes } from '../../src/base/hash.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { packFile } from '../../src/engine/files/packs/pack-file.ts';
-import { type PackItem, scanPack } from '../../src/engine/files/packs/pack-file.ts';
+import { packFile, type PackItem, scanPack } from '../../src/engine/files/packs/pack-file.ts';
 import type { MapShelf } from '../../src/testing/map-shelf.ts';
 import type { MemoryIo } from '../../src/testing/disk/memory-io.ts';
 import { ROOT, type Sample } from './sample-store.ts';

@@ -7,12 +7,11 @@ import { findHistories } from '../../src/import/import-history.ts';
 import { EXPORT_FORMATS, exportHistory } from '../../src/import/out/export-history.ts';
 import { unpack } from '../../src/import/read/read-records.ts';
 import { SOURCES } from '../../src/import/sources/all-sources.ts';
-import { chatGpt } from '../../src/import/sources/named-files.ts';
+import { chatGpt, jsonl } from '../../src/import/sources/named-files.ts';
 import { claudeCode } from '../../src/import/sources/claude-code.ts';
 import { codex } from '../../src/import/sources/codex.ts';
 import { opencode } from '../../src/import/sources/opencode.ts';
 import { pi } from '../../src/import/sources/pi.ts';
-import { jsonl } from '../../src/import/sources/named-files.ts';
 import { contextsOf, createScene, showAll, toLines } from './rig.ts';
 
 const message = (id: string, parentId: string | null, content = 'x'): object => ({

@@ -2,11 +2,10 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Database } from '../../src/base/sqlite.ts';
-import { chatGpt, claudeAi } from '../../src/import/sources/named-files.ts';
+import { chatGpt, claudeAi, jsonl, quipuExport } from '../../src/import/sources/named-files.ts';
 import { copilot } from '../../src/import/sources/copilot.ts';
 import { gemini } from '../../src/import/sources/gemini.ts';
 import { opencode } from '../../src/import/sources/opencode.ts';
-import { jsonl, quipuExport } from '../../src/import/sources/named-files.ts';
 import { createScene, showAll } from './rig.ts';
 
 const turnsOf = (shown: readonly Record<string, unknown>[]): unknown[] =>

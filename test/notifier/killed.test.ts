@@ -7,9 +7,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { runDaemon } from '../../src/notifier/daemon/run-daemon.ts';
-import { nodeSpoolIo } from '../../src/notifier/spool/spool.ts';
+import { nodeSpoolIo, Spool } from '../../src/notifier/spool/spool.ts';
 import type { Run } from '../../src/notifier/spool/records.ts';
-import { Spool } from '../../src/notifier/spool/spool.ts';
 import { NotifierRig } from './rig.ts';
 
 /** Complains when another one runs, and ends when there is a file `go`, or no folder for one. */

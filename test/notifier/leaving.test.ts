@@ -10,11 +10,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { runDaemon } from '../../src/notifier/daemon/run-daemon.ts';
-import { readDaemonNote, requestStop } from '../../src/notifier/spool/home.ts';
+import { readDaemonNote, requestStop, makeSpool } from '../../src/notifier/spool/home.ts';
 import { ensureDaemon } from '../../src/notifier/nouns/daemon.ts';
-import { makeSpool } from '../../src/notifier/spool/home.ts';
-import { nodeSpoolIo } from '../../src/notifier/spool/spool.ts';
-import { Spool } from '../../src/notifier/spool/spool.ts';
+import { nodeSpoolIo, Spool } from '../../src/notifier/spool/spool.ts';
 import type { NotifierShell } from '../../src/notifier/nouns/command.ts';
 import { PATIENCE } from '../../src/testing/patience.ts';
 

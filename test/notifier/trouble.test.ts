@@ -6,8 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runDaemon } from '../../src/notifier/daemon/run-daemon.ts';
-import { nodeSpoolIo } from '../../src/notifier/spool/spool.ts';
-import { Spool } from '../../src/notifier/spool/spool.ts';
+import { nodeSpoolIo, Spool } from '../../src/notifier/spool/spool.ts';
 import type { Task } from '../../src/notifier/spool/records.ts';
 import { NotifierRig, isAlive } from './rig.ts';
 

@@ -8,8 +8,7 @@ import { withChanges } from '../../src/testing/with-changes.ts';
 import { BUNDLE } from '../../src/testing/workflow-suite/fixture.ts';
 import { createWorkflows } from '../../src/workflow/create-workflows.ts';
 import { eachBundle, eachHistory } from '../../src/workflow/home/documents.ts';
-import { readIndex } from '../../src/workflow/threads/thread-docs.ts';
-import { parseHistoryLine } from '../../src/workflow/threads/thread-docs.ts';
+import { readIndex, parseHistoryLine } from '../../src/workflow/threads/thread-docs.ts';
 import { openStore, STORE } from '../crash/open-store.ts';
 
 /*

@@ -15,7 +15,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { BlobNeed, EraseReport } from '../../engine/upkeep.ts';
 import { toBlob } from '../events/chat-lines.ts';
 import { SCHEMA_VERSION, type ChatEvent, type JsonObject, type NewEvent } from '../events/event.ts';
-import { checkType } from '../events/documents.ts';
+import { checkType, metaChange } from '../events/documents.ts';
 import {
   BATCH_BYTES_MAX,
   BATCH_EVENTS_MAX,
@@ -23,7 +23,6 @@ import {
   PAYLOAD_BYTES_MAX,
   UPDATED_LAG_MS,
 } from '../events/limits.ts';
-import { metaChange } from '../events/documents.ts';
 import { eventsLog, newEventId } from '../events/names.ts';
 import { payloadProblem, toStub } from '../events/payloads.ts';
 import { formatLine, type Upcasters } from '../events/read-line.ts';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { Session } from '../../session/sessions.ts';
-import type { NewSession } from '../../session/sessions.ts';
+import type { Session, NewSession } from '../../session/sessions.ts';
 import { openRig } from '../store-suite/fixture.ts';
 import type { StoreRig } from '../store-suite/fixture.ts';
 import type { StoreOpening, StoreTarget } from '../store-suite/store-target.ts';

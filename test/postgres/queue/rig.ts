@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Database } from '../../../src/postgres/database.ts';
-import type { OwnedQueues } from '../../../src/queue/events/queue.ts';
+import type { OwnedQueues, Queue } from '../../../src/queue/events/queue.ts';
 import { createPostgresQueues } from '../../../src/queue/postgres/postgres-queue.ts';
-import type { Queue } from '../../../src/queue/events/queue.ts';
 import { freshDatabase } from '../../support/postgres/fresh-database.ts';
 
 let shared: Promise<string> | undefined;

@@ -1,4 +1,4 @@
-import type { ContextPageQuery } from './shelf.ts';
+import type { ContextPageQuery, BlobPlace, Shelf } from './shelf.ts';
 import type { FieldCondition } from '../../engine.ts';
 import { type FieldRange, fieldsOf, toRange } from '../../context-meta.ts';
 import { join } from 'node:path';
@@ -6,7 +6,6 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Hash } from '../../../base/brand.ts';
 import { MapShelf } from '../../../testing/map-shelf.ts';
 import { sampleKey, samplePlace, shelfBatch } from '../../../../test/support/shelf-samples.ts';
-import type { BlobPlace, Shelf } from './shelf.ts';
 import { openSqliteShelf } from './sqlite-shelf.ts';
 import { freshFolder } from '../../../testing/fresh-folder.ts';
 
