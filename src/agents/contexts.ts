@@ -81,19 +81,22 @@ export function ownPayload({ type, payload }: Turn, own: string): object | undef
 /**
  * Replaces what comes after `parent` on the way to the head: with a branch of these turns, or with nothing. One commit
  * for up to 5,000 turns. HEAD_MOVED when another writer was first. With `keepHead`, what was there stays as a branch.
+ * Returns the head then.
  */
 export async function replaceAfter(
   store: Store,
   { id, head }: Pick<Context, 'id' | 'head'>,
   turns: readonly NewTurn[],
   { parent, ...kept }: Pick<AppendOptions, 'keepHead'> & { readonly parent: TurnId },
-): Promise<void> {
+): Promise<TurnId> {
+  let last = parent;
   let at: AppendOptions = { parent, expectedHead: head, ...kept };
   if (turns.length === 0 && parent !== head) await store.contexts.moveHead(id, parent, at);
   for (const batch of batchesOf(turns)) {
-    const last = (await store.contexts.appendBatch(id, batch, at)).at(-1)?.id ?? parent;
+    last = (await store.contexts.appendBatch(id, batch, at)).at(-1)?.id ?? last;
     at = { parent: last, expectedHead: last };
   }
+  return last;
 }
 
 /** Returns a turn with `value` as JSON, its keys in their order. */

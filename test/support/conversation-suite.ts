@@ -104,6 +104,25 @@ export function conversationSuite(name: string, open: () => Promise<Store>): voi
       expect(await other.branches('grow')).toEqual([]);
     });
 
+    it('answer the last message, also when one is saved at the last moment', async () => {
+      await mine.save('late', [asks('u1', 'q')]);
+      let isFirst = true;
+      const contexts = Object.assign(Object.create(store.contexts) as Store['contexts'], {
+        open: async (...args: Parameters<Store['contexts']['open']>) => {
+          if (isFirst) await other.save('late', [asks('u1', 'q'), asks('u2', 'r')]);
+          isFirst = false;
+          return store.contexts.open(...args);
+        },
+      });
+      const slow = new Conversations({ ...store, contexts }, SHAPE);
+      const { saved } = await slow.answer('late', ({ before }) =>
+        of({ id: 'a1' }, { text: `to ${before!.id}` }),
+      );
+      await saved;
+      const said = [asks('u1', 'q'), asks('u2', 'r'), says('a1', 'to u2')];
+      expect(await other.load('late')).toEqual(said);
+    });
+
     it('pass over what others store in their contexts', async () => {
       await mine.save('mixed', [asks('u1', 'q')]);
       const { id } = (await store.contexts.byName('conversation/mixed/main'))!;

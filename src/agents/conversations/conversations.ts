@@ -195,11 +195,12 @@ export class Conversations<M extends Message, C extends object> {
 
   /** Drops a message and all after it, to answer again or to edit it. They are kept as a branch. Returns the rest. */
   async rewind(id: string, messageId: string): Promise<M[]> {
-    return this.#rewrite(id, (messages) => {
+    const left = await this.#rewrite(id, (messages) => {
       const at = messages.findIndex((message) => message.id === messageId);
       if (at === -1) throw notFound('message', messageId, `${id} has no such message`);
       return messages.slice(0, at);
     });
+    return left.messages;
   }
 
   /**
@@ -216,8 +217,15 @@ export class Conversations<M extends Message, C extends object> {
   ): Promise<Answer<C>> {
     const { contexts } = this.#store;
     const context = await this.#begin(id);
-    const before = (await this.#rewrite(id)).at(-1);
-    const open = await contexts.open(context.id, { type: this.#stream, encoding: 'bytes' });
+    const { before, open } = await withRetries(async () => {
+      const { messages, head } = await this.#rewrite(id);
+      const turn = { type: this.#stream, encoding: 'bytes' } as const;
+      // Nobody stores a message between the last one and the answer to it.
+      return {
+        before: messages.at(-1),
+        open: await contexts.open(context.id, turn, { expectedHead: head }),
+      };
+    });
     const write = async (): Promise<void> => {
       try {
         await writeAnswer(contexts, open, (signal) => produce({ before, signal }));
@@ -330,24 +338,24 @@ export class Conversations<M extends Message, C extends object> {
     return stored;
   }
 
-  /** Changes the messages, and stores an answer of which the chunks alone are there. */
+  /** Changes the messages, and stores an answer of which the chunks alone are there. Returns them with their head. */
   async #rewrite(
     id: string,
     change: (messages: readonly M[]) => readonly M[] = (messages) => messages,
-  ): Promise<M[]> {
+  ): Promise<{ readonly messages: M[]; readonly head: TurnId }> {
     return withRetries(async () => {
       const context = await this.#main(id);
       const stored = await this.#stored(context?.head);
       const messages = change(stored.map(({ payload }) => payload));
-      if (context === undefined) return [];
+      if (context === undefined) return { messages: [], head: NO_TURN };
       const { keep, parent } = keptOf(context.head, stored, messages);
       const isGone = stored.slice(keep).some(({ payload: old }) => {
         return !isAnswer(old) || messages.every((message) => message.id !== old.id);
       });
       const added = messages.slice(keep).map((one) => toJsonTurn(this.#message, one));
       const to = { parent, ...(isGone && this.#kept(id)) };
-      await replaceAfter(this.#store, context, added, to);
-      return [...messages];
+      const head = await replaceAfter(this.#store, context, added, to);
+      return { messages: [...messages], head };
     });
   }
 }
