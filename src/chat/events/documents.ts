@@ -91,7 +91,7 @@ export function parseMeta(id: string, content: string): Omit<StoredMeta, 'versio
     pinned: take('pinned', (pinned) => typeof pinned === 'boolean', false),
     ...(isTime(found['archived_at']) && { archived_at: String(found['archived_at']) }),
     ...(isArchive(archive) && { archive }),
-    ...(Array.isArray(past) && { past_archives: past.map(String) }),
+    ...(Array.isArray(past) && { past_archives: past.filter((one) => typeof one === 'string') }),
   };
   if (wrong.length === 0) return { meta };
   return { meta, problem: { seq: 0, kind: 'metadata', message: wrong.join(', ').slice(0, 500) } };

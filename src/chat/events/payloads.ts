@@ -76,12 +76,14 @@ const questions: Check = ({ questions: list, erased }) => {
     : 'a question has an id, a text, and the kind single, multiple, yes_no or text';
 };
 
+const KINDS: ReadonlySet<unknown> = new Set<QuestionKind>(['single', 'multiple', 'yes_no', 'text']);
+
 function isQuestion(value: unknown): boolean {
   return (
     isFields(value) &&
     isText(value['id']) &&
     isText(value['text']) &&
-    ['single', 'multiple', 'yes_no', 'text'].includes(String(value['kind'])) &&
+    KINDS.has(value['kind']) &&
     (value['options'] === undefined || isTextList(value['options']))
   );
 }

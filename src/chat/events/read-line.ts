@@ -1,4 +1,5 @@
 import { isFields } from '../../base/fields.ts';
+import { shown } from '../../base/text.ts';
 import { invalid } from '../../base/errors.ts';
 import { SCHEMA_VERSION, type ChatEvent, type ChatProblem, type JsonObject } from './event.ts';
 import { payloadProblem, isKnownType } from './payloads.ts';
@@ -41,7 +42,7 @@ export function readLine(line: string, seq: number, upcasters: Upcasters): ReadL
   if (wrong !== undefined) return { seq, written, ...bad('payload', `${type}: ${wrong}`) };
   const says = isFields(parsed) ? parsed['seq'] : seq;
   // The place counts: it has no gaps, whatever number the line has.
-  const problem = says === seq ? {} : bad('sequence', `says that it is number ${String(says)}`);
+  const problem = says === seq ? {} : bad('sequence', `says that it is number ${shown(says)}`);
   return { seq, written, event: lifted, ...problem };
 }
 

@@ -1,3 +1,4 @@
+import { shown } from '../../base/text.ts';
 import { isFields } from '../../base/fields.ts';
 import { OverBounds, VALUE_BOUNDS, findExcess, parseBoundedJson } from '../../base/bounded-json.ts';
 import { invalid, messageOf } from '../../base/errors.ts';
@@ -92,7 +93,7 @@ function toLine(item: unknown, seq: number): ImportLine {
     typeof type === 'string' &&
     isFields(payload);
   if (!isWhole) throw invalid(`event ${seq}`, 'is not an event of a chat');
-  if (item['seq'] !== seq) throw invalid(`event ${seq}`, `says that it is ${String(item['seq'])}`);
+  if (item['seq'] !== seq) throw invalid(`event ${seq}`, `says that it is ${shown(item['seq'])}`);
   const event = { schema_version, seq, event_id, at, type, payload };
   const text = toText(payload, `event ${seq}`);
   const size = Buffer.byteLength(text);

@@ -1,4 +1,5 @@
 import { QuipuError } from '../../base/errors.ts';
+import { shown } from '../../base/text.ts';
 import type { IoFile } from '../../engine/io.ts';
 import { formatSize, headOf } from '../sink/output-window.ts';
 
@@ -17,7 +18,7 @@ export interface LineRange {
 export function checkLineRange({ offset, limit }: LineRange): void {
   for (const [name, value] of Object.entries({ offset, limit })) {
     if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) continue;
-    const message = `${name} must be an integer >= 1, got: ${String(value)}`;
+    const message = `${name} must be an integer >= 1, got: ${shown(value)}`;
     throw new QuipuError('INVALID', message, { what: name });
   }
 }
